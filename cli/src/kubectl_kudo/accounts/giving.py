@@ -12,12 +12,15 @@ from kubectl_kudo.core.cells import printable
 from kubectl_kudo.core.errors import CliError, ExitCode, describe
 from kubectl_kudo.core.kinds import FIELD_MANAGER
 from kubectl_kudo.core.output import JsonObject, warn
+from kubectl_kudo.core.report import Report
 from kubectl_kudo.core.session import Session
 from kubeio.errors import ApiError, Conflict, NotFound
 from kubeio.kinds import CLUSTER_ROLE_BINDINGS, ROLE_BINDINGS, SERVICE_ACCOUNTS
 from kubeio.resource import Resource
-from kudo.permissions import Rights
+from kudo.permissions import Rights, described, escalations
 
+_SHOWN = 3
+"""Sources of a right that an error names."""
 _BINDINGS = frozenset({ROLE_BINDINGS, CLUSTER_ROLE_BINDINGS})
 
 
@@ -38,9 +41,23 @@ class Giving:
     _replaced: list[tuple[Document, JsonObject, JsonObject]] = field(default_factory=list)
 
     @classmethod
-    def of(cls, session: Session, owner: Owner, rights: Rights) -> "Giving":
+    def of(
+        cls, session: Session, owner: Owner, rights: Rights, *, escalation: bool = False
+    ) -> "Giving":
+        """Return what gives an account its rights.
+
+        Args:
+            session: The connection.
+            owner: The Instance and its account.
+            rights: What its plans need.
+            escalation: Whether the user agrees to rights that let the account get more.
+
+        Raises:
+            CliError: the user has not agreed.
+        """
         for note in rights.notes:
             warn(printable(note, 500))
+        check_escalation(owner, rights, allowed=escalation)
         return cls(session, owner, documents_of(owner, rights))
 
     async def check(self) -> None:
@@ -84,6 +101,7 @@ class Giving:
                 self._replaced.append((document, there, made))
             done = "created" if there is None else "configured"
             self.session.report.done(f"{_described(document)} {done}")
+            tell_rules(self.session.report, document)
 
     @asynccontextmanager
     async def applied(self) -> AsyncIterator[None]:
@@ -150,6 +168,30 @@ class Giving:
             "prints, and install with --service-account alone",
             code=ExitCode.DENIED,
         )
+
+
+def check_escalation(owner: Owner, rights: Rights, *, allowed: bool) -> None:
+    """Raise CliError if rights let an account get more and the user has not agreed to that."""
+    found = [] if allowed else escalations(rights)
+    if not found:
+        return
+    head = (
+        f"the plans of instance {owner.namespace}/{owner.instance} need rights with which account "
+        f"{owner.account} could get more:"
+    )
+    lines = [printable(f"{one} ({', '.join(one.rule.sources[:_SHOWN])})", 500) for one in found]
+    advice = (
+        "nothing was changed; if you trust the package like an administrator, give them with "
+        "--allow-escalation"
+    )
+    raise CliError("\n  ".join([head, *lines, advice]), code=ExitCode.DENIED)
+
+
+def tell_rules(report: Report, document: Document) -> None:
+    """Print the rights that a Role gives, a line each."""
+    for rule in document.rules:
+        text = described(rule, cluster=not document.kind.namespaced)
+        report.say(f"  may {printable(text, 500)}")
 
 
 def _described(document: Document) -> str:

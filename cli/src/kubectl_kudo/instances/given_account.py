@@ -59,6 +59,9 @@ async def giving_of(
         version: The OperatorVersion of the Instance.
         wire: The Instance, which may not exist yet.
         known: OperatorVersions that are not in the cluster yet.
+
+    Raises:
+        CliError: the rights let the account get more, and `--allow-escalation` is not given.
     """
     if not args.create_service_account:
         return None
@@ -66,4 +69,5 @@ async def giving_of(
         version, Instance.from_wire(wire), known
     )
     metadata, account = wire["metadata"], wire["spec"]["serviceAccountName"]
-    return Giving.of(session, Owner(metadata["namespace"], metadata["name"], account), rights)
+    owner = Owner(metadata["namespace"], metadata["name"], account)
+    return Giving.of(session, owner, rights, escalation=args.allow_escalation)

@@ -32,6 +32,8 @@ def run(args: Args) -> None:
             "with --skip-instance there is no instance for --service-account and "
             "--create-service-account"
         )
+    if args.allow_escalation and not args.create_service_account:
+        raise UsageError("--allow-escalation needs --create-service-account")
     if args.in_cluster:
         if args.upgrade:
             raise UsageError("--upgrade takes a package; it cannot be used with --in-cluster")
@@ -65,6 +67,11 @@ COMMAND = Command(
             ("--create-service-account",),
             "create that account, or one named like the instance, with the rights that the plans "
             "need",
+            default=False,
+        ),
+        Flag(
+            ("--allow-escalation",),
+            "with --create-service-account: give also rights that let the account get more",
             default=False,
         ),
         Flag(
@@ -102,7 +109,9 @@ COMMAND = Command(
     "With --service-account the plans of the instance have the rights of that account and no more. "
     "With\n--create-service-account it is created first, with a Role and a RoleBinding for all "
     "that the plans\nneed, as `kubectl kudo rbac` prints them. You can give no rights that you do "
-    "not have; if any is\nmissing, nothing is created.\n\n"
+    "not have; if any is\nmissing, nothing is created. Rights that let the account get more, such "
+    "as bind, writes to RBAC or\n*, are listed and need --allow-escalation. What was given is "
+    "printed.\n\n"
     "With --dry-run=client and -o (but not --upgrade) all manifests are printed, whatever is "
     "installed:\nno cluster is read.\n\n" + CHANGE_HELP,
     examples=(

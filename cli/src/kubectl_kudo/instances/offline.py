@@ -6,6 +6,7 @@ unknown.
 
 import asyncio
 
+from kubectl_kudo.accounts.giving import check_escalation, tell_rules
 from kubectl_kudo.accounts.objects import Owner, documents_of
 from kubectl_kudo.accounts.rights import rights_without_cluster
 from kubectl_kudo.core.arguments import Args
@@ -83,6 +84,9 @@ async def _give(
     version, metadata = install_set.root.operator_version, instance["metadata"]
     wire, known = Instance.from_wire(instance), versions_of(install_set)
     owner = Owner(metadata["namespace"], metadata["name"], instance["spec"]["serviceAccountName"])
-    for document in documents_of(owner, rights_without_cluster(version, wire, known)):
+    rights = rights_without_cluster(version, wire, known)
+    check_escalation(owner, rights, allowed=args.allow_escalation)
+    for document in documents_of(owner, rights):
         await writes.apply(document.kind, document.object)
         report.done(f"{described(document.kind, document.object)} created")
+        tell_rules(report, document)

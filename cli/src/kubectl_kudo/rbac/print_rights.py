@@ -26,7 +26,7 @@ from kubectl_kudo.packages.sources import found as found_package
 from kubeio.errors import ConfigError, ConnectionLost
 from kudo.api import Instance
 from kudo.packages import Located
-from kudo.permissions import Rights
+from kudo.permissions import Rights, escalations
 from kudo.tenancy import DEFAULT_ACCOUNT, is_reserved
 
 _LONGEST = 500
@@ -120,7 +120,7 @@ def _check_flags(args: Args) -> None:
 
 
 def _print(args: Args, owner: Owner, rights: Rights) -> None:
-    notes = rights.notes
+    notes = (*rights.notes, *(f"lets the account get more: {one}" for one in escalations(rights)))
     if owner.account == DEFAULT_ACCOUNT:
         notes += (_OF_ALL_PODS,)
     _show(args, documents_of(owner, rights), notes)

@@ -34,6 +34,8 @@ def test_the_account_is_created_before_the_instance(kudo: Cli, api: FakeApi, pac
     assert ran.out.splitlines()[2:] == [
         "serviceaccount kitchen/tea created",
         "role kitchen/kudo-tea created",
+        "  may create, get, patch configmaps in the namespace",
+        "  may update instances/finalizers.kudo.dev named tea in the namespace",
         "rolebinding kitchen/kudo-tea created",
         "instance kitchen/tea created",
     ]
@@ -43,6 +45,48 @@ def test_the_account_is_created_before_the_instance(kudo: Cli, api: FakeApi, pac
     first = next(i for i, (method, _, _) in enumerate(api.requests) if method == "POST")
     assert len(api.dry_runs) == 3
     assert all(method in {"GET", "PATCH"} for method, _, _ in api.requests[:first])
+
+
+BINDING = """\
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: tea}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin}
+subjects: [{kind: ServiceAccount, name: tea, namespace: kitchen}]
+"""
+
+
+def test_rights_to_get_more_are_given_to_who_agrees(
+    kudo: Cli, run: Cli, api: FakeApi, package: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (package / "templates" / "pot.yaml").write_text(BINDING)
+    argv = ("install", str(package), *INSTALL, "--create-service-account")
+    for line in (argv, (*argv, "--upgrade"), (*argv, "--dry-run=client")):
+        ran = kudo(*line)
+        assert (ran.code, ran.out, api.changes) == (4, "", [])
+        bind = "  bind clusterroles.rbac.authorization.k8s.io named cluster-admin in the whole clus"
+        assert bind in ran.err
+        assert "could take the rights of others, by bind" in ran.err
+        assert "--allow-escalation" in ran.err
+    ran = kudo(*argv, "--allow-escalation")
+    assert ran.code == 0
+    bind = "  may bind clusterroles.rbac.authorization.k8s.io named cluster-admin in the whole clus"
+    assert bind in ran.out
+    assert "clusterroles" in api.plurals()
+    monkeypatch.setenv("KUBECONFIG", "/none")
+    offline = run(*argv, "--dry-run=client")
+    assert (offline.code, "--allow-escalation" in offline.err) == (4, True)
+
+
+def test_what_is_printed_for_others_to_apply_says_what_lets_the_account_get_more(
+    kudo: Cli, package: Path
+) -> None:
+    (package / "templates" / "pot.yaml").write_text(BINDING)
+    ran = kudo("rbac", str(package), "-p", "TEA=mint", "--instance-name", "tea")
+    more = "lets the account get more: bind clusterroles.rbac.authorization.k8s.io named cluster-ad"
+    assert ran.code == 0
+    assert f"# Note: {more}" in ran.out
+    assert more in ran.err
 
 
 def test_another_name_and_an_account_that_exists(kudo: Cli, api: FakeApi, package: Path) -> None:
@@ -182,6 +226,7 @@ def test_an_operator_in_the_cluster(kudo: Cli, api: FakeApi, package: Path) -> N
     [
         ("--skip-instance", "--service-account", "cook"),
         ("--skip-instance", "--create-service-account"),
+        ("--allow-escalation",),
         (*INSTALL, "--service-account", "A/../b"),
     ],
 )

@@ -3,8 +3,10 @@
 OperatorVersion, Instance ──> needs_of: what its tasks send, by kind
 kinds ──> Served: plural and scope, from discovery, the package's CRDs or a table
 both  ──> rights_of: rules for a Role and for a ClusterRole, and notes on what is not known
+rules ──> escalations: those that let their holder get more
 """
 
+from kudo.permissions.escalation import Escalation, described, escalations
 from kudo.permissions.kinds import built_in, guessed
 from kudo.permissions.model import Action, Kind, Need, Needs, Rights, Rule, Served
 from kudo.permissions.needs import needs_of
@@ -12,6 +14,7 @@ from kudo.permissions.rights import rights_of, successor
 
 __all__ = [
     "Action",
+    "Escalation",
     "Kind",
     "Need",
     "Needs",
@@ -19,6 +22,8 @@ __all__ = [
     "Rule",
     "Served",
     "built_in",
+    "described",
+    "escalations",
     "guessed",
     "needs_of",
     "rights_of",
