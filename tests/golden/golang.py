@@ -1,7 +1,8 @@
-"""Real Go beside us: a process that renders templates with text/template and both Sprigs.
+"""Real Go beside us: processes that render templates with text/template and a Sprig each.
 
-The program is `tests/golden/oracle`; it is built once a run and answers one JSON line for every
-JSON line it is given, so thousands of templates cost no start of a process.
+The programs are in `tests/golden/oracle`: one with Sprig 2.22 and all other libraries as in KUDO
+0.19, one with Sprig 3.3. They are built once a run and answer one JSON line for every JSON line
+they are given, so thousands of templates cost no start of a process.
 """
 
 import json
@@ -18,6 +19,8 @@ from typing import Any, Final
 from tests.golden.case import VARIABLES
 
 _SOURCE: Final = Path(__file__).parent / "oracle"
+_PROGRAMS: Final = {"v2": "sprig2", "v3": "sprig3"}
+"""By the name of their answers."""
 _GAVE_UP: Final = b"the oracle gave up"
 
 Answer = dict[str, str]
@@ -33,20 +36,10 @@ def has_go() -> bool:
 
 
 class Oracle:
-    """A running oracle, started again when a template kills it; not for several threads."""
+    """The running programs, started again when a template kills one; not for several threads."""
 
-    def __init__(self, program: Path) -> None:
-        self._program = program
-        self._process = self._start()
-
-    def _start(self) -> "subprocess.Popen[bytes]":
-        return subprocess.Popen(
-            [self._program],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env={**os.environ, "TZ": "UTC", **VARIABLES},
-        )
+    def __init__(self, programs: Mapping[str, Path]) -> None:
+        self._processes = {name: _Process(program) for name, program in programs.items()}
 
     def ask(
         self,
@@ -75,13 +68,39 @@ class Oracle:
             "policy": policy,
             "seconds": seconds,
         }
-        line = self._exchange(json.dumps(question).encode() + b"\n", 4 * seconds)
+        line = json.dumps(question).encode() + b"\n"
+        return {key: process.answer(line, 2 * seconds) for key, process in self._processes.items()}
+
+    def close(self) -> None:
+        """Stop the processes."""
+        for process in self._processes.values():
+            process.close()
+
+
+class _Process:
+    """One running program."""
+
+    def __init__(self, program: Path) -> None:
+        self._program = program
+        self._process = self._start()
+
+    def _start(self) -> "subprocess.Popen[bytes]":
+        return subprocess.Popen(
+            [self._program],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, "TZ": "UTC", **VARIABLES},
+        )
+
+    def answer(self, question: bytes, seconds: float) -> Answer:
+        line = self._exchange(question, seconds)
         if not line or _GAVE_UP in line:
             self.close()
             self._process = self._start()
-            raise OracleError(f"no answer to {text!r}")
-        answers: dict[str, Answer] = json.loads(line)
-        return answers
+            raise OracleError(f"no answer to {question!r}")
+        answer: Answer = json.loads(line)
+        return answer
 
     def _exchange(self, question: bytes, seconds: float) -> bytes:
         assert self._process.stdin is not None
@@ -92,40 +111,39 @@ class Oracle:
         return self._process.stdout.readline() if ready else b""
 
     def close(self) -> None:
-        """Stop the process."""
         self._process.kill()
         self._process.communicate()
 
 
 @contextmanager
 def running_oracle() -> Iterator[Oracle]:
-    """Build the oracle, run it, and stop it at the end.
+    """Build the programs, run them, and stop them at the end.
 
     Raises:
-        OracleError: it cannot be built.
+        OracleError: they cannot be built.
     """
     with tempfile.TemporaryDirectory() as directory:
-        oracle = Oracle(build(Path(directory)))
+        oracle = Oracle({name: build(Path(directory), name) for name in _PROGRAMS})
         try:
             yield oracle
         finally:
             oracle.close()
 
 
-def build(directory: Path) -> Path:
-    """Build the program into a directory and give its path.
+def build(directory: Path, name: str = "v2") -> Path:
+    """Build the program of `v2` or `v3` into a directory and give its path.
 
     Raises:
         OracleError: Go says why.
     """
-    program = directory / "oracle"
+    program = directory / _PROGRAMS[name]
     done = subprocess.run(
         ["go", "build", "-o", str(program), "."],
-        cwd=_SOURCE,
+        cwd=_SOURCE / _PROGRAMS[name],
         capture_output=True,
         text=True,
         check=False,
     )
     if done.returncode:
-        raise OracleError(f"the oracle cannot be built:\n{done.stderr}")
+        raise OracleError(f"{_PROGRAMS[name]} cannot be built:\n{done.stderr}")
     return program

@@ -1,4 +1,4 @@
-package main
+package oracle
 
 import (
 	"encoding/json"
@@ -9,8 +9,6 @@ import (
 	"syscall"
 	"text/template"
 	"time"
-
-	sprigv2 "github.com/Masterminds/sprig"
 )
 
 type timing struct {
@@ -20,7 +18,7 @@ type timing struct {
 
 // bench reads one JSON list of cases and writes for each the seconds of CPU that compiling and
 // rendering take: those of one call in the fastest of some batches of `rounds` calls.
-func bench(rounds string) {
+func bench(rounds string, sprig func() template.FuncMap) {
 	runtime.GOMAXPROCS(1)
 	count, err := strconv.Atoi(rounds)
 	if err != nil {
@@ -32,15 +30,15 @@ func bench(rounds string) {
 	}
 	timings := make([]timing, 0, len(cases))
 	for _, c := range cases {
-		timings = append(timings, measure(c, count))
+		timings = append(timings, measure(c, count, sprig()))
 	}
 	if err := json.NewEncoder(os.Stdout).Encode(timings); err != nil {
 		fail(err)
 	}
 }
 
-func measure(c testCase, rounds int) timing {
-	functions := withOurs(sprigv2.TxtFuncMap(), c.Policy)
+func measure(c testCase, rounds int, functions template.FuncMap) timing {
+	functions = withOurs(functions, c.Policy)
 	data, err := decode(c.Data)
 	if err != nil {
 		fail(err)

@@ -83,6 +83,9 @@ class _Joiner:
             if kind == "N":
                 self._write()
                 self._mixed()
+                if self._kind() == "C":
+                    # As in KUDO 0.19: names of stored objects were made so (`1 a` is `1__a`).
+                    self._out.append(self._connector)
             elif kind in "CP":
                 self._write()
             else:

@@ -1,10 +1,10 @@
-// Command oracle renders templates with Go's own text/template and Sprig, so that tests of the
+// Package oracle renders templates with Go's own text/template and Sprig, so that tests of the
 // Python engine can compare with the original.
 //
-// It reads cases as JSON lines on stdin and answers each with one JSON line. Every case is
-// rendered twice: with Sprig v2.22.0, the version of the original, and with v3.3.0. The command
-// `oracle bench ROUNDS` measures instead; see bench.go.
-package main
+// Each program reads cases as JSON lines on stdin and answers each with one JSON line: sprig2 with
+// Sprig v2.22.0 and all other libraries in the versions of KUDO v0.19.0, sprig3 with v3.3.0. The
+// argument `bench ROUNDS` measures instead; see bench.go.
+package oracle
 
 import (
 	"bufio"
@@ -17,8 +17,6 @@ import (
 	"text/template"
 	"time"
 
-	sprigv2 "github.com/Masterminds/sprig"
-	sprigv3 "github.com/Masterminds/sprig/v3"
 	yaml "gopkg.in/yaml.v2"
 	sigsyaml "sigs.k8s.io/yaml"
 )
@@ -37,11 +35,6 @@ type result struct {
 	Error  *string `json:"error,omitempty"`
 }
 
-type results struct {
-	V2 result `json:"v2"`
-	V3 result `json:"v3"`
-}
-
 // Functions that reach the machine the template is rendered on; policy "sprig" has them.
 var outside = []string{
 	"env", "expandenv", "base", "dir", "clean", "ext", "isAbs", "getHostByName",
@@ -52,9 +45,10 @@ var outside = []string{
 // hours.
 const mostBytes = 64 << 20
 
-func main() {
+// Run is the main function of a program whose templates have these functions.
+func Run(sprig func() template.FuncMap) {
 	if len(os.Args) > 2 && os.Args[1] == "bench" {
-		bench(os.Args[2])
+		bench(os.Args[2], sprig)
 		return
 	}
 	out := bufio.NewWriter(os.Stdout)
@@ -66,11 +60,7 @@ func main() {
 		if err := decoder.Decode(&c); err != nil {
 			fail(err)
 		}
-		answer := results{
-			V2: render(c, sprigv2.TxtFuncMap()),
-			V3: render(c, sprigv3.TxtFuncMap()),
-		}
-		if err := encoder.Encode(answer); err != nil {
+		if err := encoder.Encode(render(c, sprig())); err != nil {
 			fail(err)
 		}
 		if err := out.Flush(); err != nil {
