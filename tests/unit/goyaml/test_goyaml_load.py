@@ -1,10 +1,24 @@
 """Reading: which values a text stands for, where errors are, and what is refused."""
 
+import json
 import math
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from goyaml import INLINE, Budget, Limits, YamlError, load, load_all
+from goyaml import (
+    INLINE,
+    Budget,
+    Limits,
+    NotTextError,
+    SecondDocument,
+    YamlError,
+    decode,
+    json_documents,
+    load,
+    load_all,
+)
 
 
 @pytest.mark.parametrize(
@@ -214,8 +228,87 @@ def test_errors_name_the_place(text: str, line: int, column: int, message: str) 
 
 
 def test_bytes_that_are_not_utf_8_are_refused() -> None:
-    with pytest.raises(YamlError, match="line 2, column 4: invalid"):
+    with pytest.raises(YamlError, match="line 2, column 4: not UTF-8 text at byte 5; save"):
         load(b"a\nb: \xff")
+
+
+@pytest.mark.parametrize("before", ["", "\n", "\n\n  "])
+def test_a_byte_order_mark_before_a_document_is_left_out(before: str) -> None:
+    assert load(f"{before}\ufeffa: '\ufeff'") == {"a": "\ufeff"}
+
+
+def test_another_document_is_an_error_where_a_single_one_is_read() -> None:
+    assert load("# text\n---\na: 1\n---\n# nothing\n...\n", single=True) == {"a": 1}
+    for text, line in (("a: 1\n---\nb: 2", 2), ('{"a": 1}\n{"b": 2}', 2), ("a: 1\n...\nb: 2", 3)):
+        assert load(text) == {"a": 1}
+        with pytest.raises(SecondDocument) as caught:
+            load(text, single=True)
+        assert caught.value.line == line
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_files_are_decoded_by_their_byte_order_mark(encoding: str) -> None:
+    assert decode("a: é 😀\r\n".encode(encoding)) == "a: é 😀\r\n"
+
+
+def test_big_endian_utf_16_is_decoded() -> None:
+    assert decode("\ufeffa: é".encode("utf-16-be")) == "a: é"
+
+
+@pytest.mark.parametrize(
+    ("content", "offset", "line"),
+    [
+        (b"a\nb\xff", 3, 2),
+        (b"\xef\xbb\xbfa\xff", 4, 1),
+        ("a\nb".encode("utf-16") + b"c", 8, 2),
+        ("\ufeffa\n".encode("utf-16-le") + b"\x00\xd8", 6, 2),
+        ("é\nb".encode("utf-16-le"), 0, 1),
+        ("a: b".encode("utf-16-le"), 1, 1),
+        (b"\xff\xfe\0\0a\0\0\0", 2, 1),
+    ],
+)
+def test_what_is_no_text_is_refused_with_its_offset(content: bytes, offset: int, line: int) -> None:
+    with pytest.raises(NotTextError, match="; save the file as UTF-8") as caught:
+        decode(content)
+    assert (caught.value.offset, caught.value.line) == (offset, line)
+
+
+@given(
+    value=st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(),
+        lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+        max_leaves=10,
+    ),
+    spaces=st.sampled_from([None, 1]),
+)
+def test_what_json_writes_in_ascii_is_read(value: object, spaces: int | None) -> None:
+    assert load(json.dumps([value], indent=spaces), single=True) == [value]
+
+
+def test_surrogates_count_only_as_a_pair_inside_of_json_texts() -> None:
+    assert load(r'{"a": "\\ud83d\\ude00 \\\ud83d\uDE00"}') == {"a": "\\ud83d\\ude00 \\😀"}
+    assert load(r"{a: '\ud83d\ude00'}") == {"a": r"\ud83d\ude00"}
+    for text in (r'{"a": "\ud83d"}', r'{"a": "\ude00\ud83d"}', r'{"a": "\ud83d\u0041"}'):
+        with pytest.raises(YamlError, match="invalid Unicode character escape code"):
+            load(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "documents"),
+    [
+        ('{"a": 1}', 1),
+        ('{"a": 1}\n{"a": 2} {"b": {}}\n', 3),
+        ('{"a": "}{"}', 1),
+        ('{"a": "\\"}{"}{}', 2),
+        ("{a: 'x}\n{y'}", 1),
+        ("a: b\nc: {}\n", 1),
+    ],
+)
+def test_json_documents_may_follow_each_other(text: str, documents: int) -> None:
+    found = list(json_documents(text))
+
+    assert len(found) == documents
+    assert "".join(text[start:end] for start, end in found) == text
 
 
 @pytest.mark.parametrize("opening", ["[", "- ", "{a: ", "- a:\n  - ", "? "])

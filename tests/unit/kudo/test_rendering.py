@@ -1,7 +1,11 @@
 """From templates to objects: order, documents, and one clear error for everything else."""
 
-import pytest
+import json
 
+import pytest
+import yaml
+
+from goyaml import YamlError
 from kudo.api import Instance, JsonObject, OperatorVersion
 from kudo.rendering import DocumentError, Manifest, render, render_objects, variables
 from kudo.tasks import FatalTaskError
@@ -80,6 +84,46 @@ def test_an_empty_list_gives_nothing() -> None:
     assert names("{apiVersion: v1, kind: List, items: []}") == []
 
 
+@pytest.mark.parametrize("items", ["", "items:", "items: []"])
+def test_a_list_may_be_empty(items: str) -> None:
+    assert names(f"apiVersion: v1\nkind: List\n{items}\n") == []
+
+
+def test_a_list_of_one_kind_gives_its_items_that_kind() -> None:
+    text = """
+apiVersion: v1
+kind: ConfigMapList
+items:
+- {metadata: {name: a}}
+- {apiVersion: v2, kind: Other, metadata: {name: b}}
+"""
+    first, second = (one.object for one in render_objects(("t",), {"t": text}, {}))
+    assert first == {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}
+    assert (second["apiVersion"], second["kind"]) == ("v2", "Other")
+
+
+def test_a_custom_resource_of_a_kind_that_ends_in_list_is_an_object() -> None:
+    text = "{apiVersion: a/v1, kind: AllowList, metadata: {name: a}, items: [1]}"
+    assert names(text) == ["a"]
+
+
+def test_json_documents_may_follow_each_other() -> None:
+    first, second = (json.dumps({**yaml.safe_load(named(name)), "data": 1}) for name in "ab")
+    assert names(f"{first}\n{second}\n---\n{second} {first}") == ["a", "b", "b", "a"]
+
+
+def test_json_may_have_surrogate_pairs() -> None:
+    text = json.dumps({**yaml.safe_load(named("a")), "data": {"a": "\U0001f600"}})
+    [found] = render_objects(("t",), {"t": text}, {})
+    assert found.object["data"] == {"a": "\U0001f600"}
+
+
+def test_byte_order_marks_before_documents_are_left_out() -> None:
+    text = f"\ufeff{named('a')}\n\ufeff---\n\ufeff{named('b')}\n--- \n\ufeff{named('c')}"
+    assert names(text) == ["a", "b", "c"]
+    assert "\ufeff" not in str([one.object for one in render_objects(("t",), {"t": text}, {})])
+
+
 def test_a_manifest_names_object_and_template() -> None:
     manifest = Manifest("t.yaml", {"kind": "Job", "metadata": {"name": "j"}})
     assert str(manifest) == "Job j of template t.yaml"
@@ -99,12 +143,11 @@ def test_a_missing_template_is_named() -> None:
         ("- a\n- b", "a Kubernetes object must be a mapping"),
         ("apiVersion: v1\nmetadata: {name: a}", "Object 'kind' is missing"),
         ("kind: Pod\nmetadata: {name: a}", "Object 'apiVersion' is missing"),
-        ("apiVersion: 1\nkind: Pod\nmetadata: {name: a}", "Object 'apiVersion' is missing"),
+        ("apiVersion: 1\nkind: Pod\nmetadata: {name: a}", "apiVersion is a number and not text"),
         ("apiVersion: v1\nkind: ''\nmetadata: {name: a}", "Object 'kind' is missing"),
         ("apiVersion: v1\nkind: Pod", "metadata.name is missing"),
         ("apiVersion: v1\nkind: Pod\nmetadata: text", "metadata.name is missing"),
         ("apiVersion: v1\nkind: Pod\nmetadata: {generateName: a-}", "metadata.name is missing"),
-        ("apiVersion: v1\nkind: Pod\nmetadata: {name: 5}", "metadata.name is missing"),
         (
             "apiVersion: kudo.dev/v1beta1/operatorversions\nkind: x\nmetadata: {name: a}",
             "apiVersion 'kudo.dev/v1beta1/operatorversions' is not an API version: 'kudo.dev/v1b",
@@ -138,8 +181,23 @@ def test_a_missing_template_is_named() -> None:
             "apiVersion: v1\nkind: Pod\nmetadata: {name: a, annotations: {a: [x]}}",
             "metadata.annotations has a value that is no string; put quotes around that of 'a'",
         ),
+        (
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: 5}",
+            "metadata.name is a number and not text; put quotes around it",
+        ),
+        (
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: y}",
+            "metadata.name is true and not text; put quotes around it",
+        ),
+        (
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: [a]}",
+            "metadata.name is a list and not text",
+        ),
         ("apiVersion: v1\nkind: List\nitems: [text]", "a Kubernetes object must be a mapping"),
-        ("apiVersion: v1\nkind: List", "metadata.name is missing"),
+        ("apiVersion: v1\nkind: List\nitems: text", "items of a List must be a list"),
+        ("apiVersion: v1\nkind: AllowList", "metadata.name is missing"),
+        ('{"kind": "A"} text', "line 1, column 15: something follows the end of the document"),
+        ("a: 1\n...\nb: 1", "line 3, column 1: something follows the end of the document"),
         ("a: [1, 2", "line "),
         ("a: b: c", "line "),
     ],
@@ -240,6 +298,8 @@ def test_values_are_put_into_the_text_as_they_are() -> None:
     ("text", "line"),
     [
         ("a: [", 1),
+        ("a: 1\n\tb: 1", 2),
+        ('{"apiVersion": "v1", "kind": "A", "metadata": {"name": "a"}}\n{"a": ]}', 2),
         ("\n\nkind: x", 3),
         ("---\nkind: x", 2),
         ("# no object\n---\n\nkind: x\n---\nkind: y", 4),
@@ -253,3 +313,5 @@ def test_a_document_that_is_no_object_has_its_line_in_the_rendered_text(
     with pytest.raises(DocumentError) as caught:
         render_objects(("t",), {"t": text}, {})
     assert caught.value.line == line
+    if isinstance(caught.value.__cause__, YamlError):
+        assert f"failed: line {line}, column " in str(caught.value)

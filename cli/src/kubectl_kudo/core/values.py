@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from goyaml import NotTextError, decode
 from kubectl_kudo.core.arguments import Args
 from kubectl_kudo.core.errors import UsageError
 from kudo.parameters import parse_assignments, parse_parameter_file
@@ -18,8 +19,8 @@ def given_values(args: Args) -> dict[str, str]:
     faults: list[str] = []
     for name in args.parameter_file:
         try:
-            values |= parse_parameter_file(name, _text(name), spelling=True)
-        except (InvalidInput, OSError, UnicodeDecodeError) as error:
+            values |= parse_parameter_file(name, _text(name), spelling=True, single=True)
+        except (InvalidInput, OSError, NotTextError) as error:
             faults.append(_fault(name, error))
     try:
         values |= parse_assignments(args.parameter)
@@ -31,7 +32,7 @@ def given_values(args: Args) -> dict[str, str]:
 
 
 def _text(name: str) -> str:
-    return Path(name).expanduser().read_text(encoding="utf-8")
+    return decode(Path(name).expanduser().read_bytes())
 
 
 def _fault(name: str, error: Exception) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from goyaml import decode
 from kubectl_kudo.core.errors import CliError
 from kubectl_kudo.core.files import write_file
 from kubectl_kudo.core.output import say, talk
@@ -38,7 +39,7 @@ def fix_package(folder: Path, located: Located, *, quiet: bool) -> None:
         except OSError as error:
             raise CliError(f"cannot write {folder / path}: {error.strerror or error}") from error
     for edit in edits:
-        line = Position.in_text(files.files[edit.file].decode(), edit.start).line
+        line = Position.in_text(decode(files.files[edit.file]), edit.start).line
         (talk if quiet else say)(f"fixed {edit.file}:{line}: {edit.summary}")
 
 

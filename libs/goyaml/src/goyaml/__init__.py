@@ -11,9 +11,11 @@ event loop can afford. A `Budget` bounds several calls together.
 from typing import TYPE_CHECKING
 
 from goyaml.errors import DumpError
+from goyaml.json_text import json_documents
 from goyaml.limits import DEFAULT_LIMITS, INLINE, Budget, Limits
-from goyaml.loader import YamlError, load, load_all
+from goyaml.loader import SecondDocument, YamlError, load, load_all
 from goyaml.numbers import SpelledFloat, format_float, parse_float
+from goyaml.text import NotTextError, decode
 
 if TYPE_CHECKING:
     from goyaml.writer import dump
@@ -24,10 +26,14 @@ __all__ = [
     "Budget",
     "DumpError",
     "Limits",
+    "NotTextError",
+    "SecondDocument",
     "SpelledFloat",
     "YamlError",
+    "decode",
     "dump",
     "format_float",
+    "json_documents",
     "load",
     "load_all",
     "parse_float",

@@ -18,15 +18,19 @@ from typing import Final, Protocol
 import yaml
 from yaml import events as ev
 
+from goyaml.json_text import with_whole_characters
 from goyaml.limits import CALL_NODES, DEFAULT_LIMITS, Budget, Limits
 from goyaml.numbers import format_float, spelled
 from goyaml.scalars import Scalar, is_timestamp, resolve
+from goyaml.text import BYTE_ORDER_MARK, NotTextError, decode
 
 _TAG: Final = "tag:yaml.org,2002:"
 _MERGE: Final = "<<"
 _TYPED: Final = frozenset({"bool", "int", "float", "null", "timestamp"})
 _SHOWN: Final = 100  # characters of a value in a message
-_DIRECTIVE: Final = re.compile(r"(?:\A\ufeff?|[\n\r\x85\u2028\u2029])%TAG")
+_DIRECTIVE: Final = re.compile(r"(?:\A|[\n\r\x85\u2028\u2029])%TAG")
+_MARK: Final = re.compile(rf"\s*{BYTE_ORDER_MARK}")
+_NO_START: Final = "did not find expected <document start>"
 _KINDS: Final = {bool: "bool", int: "int", float: "float", str: "str", type(None): "null"}
 
 
@@ -48,32 +52,48 @@ class YamlError(ValueError):
         self.limit = limit
 
 
+class SecondDocument(YamlError):
+    """The text has more than the one document that is read."""
+
+
 def load(
     text: str | bytes,
     *,
     limits: Limits = DEFAULT_LIMITS,
     budget: Budget | None = None,
     spelling: bool = False,
+    single: bool = False,
 ) -> object:
     """Return the value of the first document of `text`; None where there is none.
 
-    Later documents are ignored. The result consists of dict (string keys only), list, str,
-    int, float, bool and None; floats are finite. Of keys given twice the last one counts.
+    The result consists of dict (string keys only), list, str, int, float, bool and None; floats are
+    finite. Of keys given twice the last one counts.
 
     Args:
         text: The YAML.
         limits: What this call may cost.
         budget: What this call may cost together with others; then `limits` does not count.
         spelling: Whether floats remember how they are spelled: `0.10` is written as `0.10` again.
+        single: Whether all of `text` is read, and a further document is an error unless it is
+            empty. Otherwise further documents are ignored.
 
     Raises:
         YamlError: the text is not YAML, has a null or composite key, an infinity or NaN, or
             exceeds the limits.
+        SecondDocument: there is another document, or something else behind the first one.
     """
     if budget is None:
-        return next(_documents(text, Budget(limits), spelling=spelling), None)
-    budget.nodes += CALL_NODES
-    return next(_documents(text, budget, spelling=spelling), None)
+        budget = Budget(limits)
+    else:
+        budget.nodes += CALL_NODES
+    documents = _documents(text, budget, spelling=spelling)
+    first = next(documents, None)
+    if first is not None and single:
+        for other in documents:
+            if other.value is not None:
+                message = "a second document begins here, and only one is read"
+                raise SecondDocument(message, other.line)
+    return None if first is None else first.value
 
 
 def load_all(text: str | bytes, *, limits: Limits = DEFAULT_LIMITS) -> list[object]:
@@ -82,10 +102,23 @@ def load_all(text: str | bytes, *, limits: Limits = DEFAULT_LIMITS) -> list[obje
     Raises:
         YamlError: as for `load`, wherever in the text.
     """
-    return list(_documents(text, Budget(limits)))
+    return [document.value for document in _documents(text, Budget(limits))]
 
 
-def _documents(text: str | bytes, budget: Budget, *, spelling: bool = False) -> Iterator[object]:
+@dataclass(frozen=True, slots=True)
+class _Document:
+    """The value of a document, and the line in which it begins, from 1."""
+
+    value: object
+    line: int
+
+
+def _documents(text: str | bytes, budget: Budget, *, spelling: bool = False) -> Iterator[_Document]:
+    budget.size += len(text)
+    if budget.size > budget.limits.size:
+        message = f"the text is longer than {budget.limits.size} characters"
+        raise YamlError(message, limit="size")
+    text = _normalized(text)
     _measure(text, budget)
     try:
         yield from _Reader(yaml.CBaseLoader(text), budget, spelling).documents()
@@ -97,20 +130,25 @@ def _documents(text: str | bytes, budget: Budget, *, spelling: bool = False) -> 
         raise YamlError("the text is not valid Unicode") from error
 
 
-def _measure(text: str | bytes, budget: Budget) -> None:
-    """Count what must be bounded before the scanner starts: nothing can interrupt it."""
-    limits = budget.limits
-    budget.size += len(text)
-    if budget.size > limits.size:
-        message = f"the text is longer than {limits.size} characters"
-        raise YamlError(message, limit="size")
+def _normalized(text: str | bytes) -> str:
+    """Return a text without its byte order mark, and with escapes of JSON that YAML lacks."""
     if isinstance(text, bytes):
-        # UTF-16 has zeros between the letters.
-        budget.directives += text.replace(b"\0", b"").count(b"%TAG")
-    elif "%TAG" in text:
+        try:
+            text = decode(text)
+        except NotTextError as error:
+            raise YamlError(error.reason, error.line, error.column) from error
+    mark = _MARK.match(text)
+    if mark:  # libyaml skips one, but not after the line break before a document
+        text = text[: mark.end() - 1] + text[mark.end() :]
+    return with_whole_characters(text)
+
+
+def _measure(text: str, budget: Budget) -> None:
+    """Count what must be bounded before the scanner starts: nothing can interrupt it."""
+    if "%TAG" in text:
         budget.directives += sum(1 for _ in _DIRECTIVE.finditer(text))
-    if budget.directives > limits.directives:
-        message = f"more than {limits.directives} %TAG directives"
+    if budget.directives > budget.limits.directives:
+        message = f"more than {budget.limits.directives} %TAG directives"
         raise YamlError(message, limit="directives")
 
 
@@ -119,12 +157,14 @@ def _located(error: yaml.MarkedYAMLError) -> YamlError:
     message = ", ".join(part for part in (error.context, error.problem) if part)
     if mark is None:
         return YamlError(message)
+    if error.problem == _NO_START:
+        message = "something follows the end of the document; begin another one with ---"
+        return SecondDocument(message, mark.line + 1, mark.column + 1)
     return YamlError(message, mark.line + 1, mark.column + 1)
 
 
-def _unreadable(error: yaml.reader.ReaderError, text: str | bytes) -> YamlError:
-    raw = text.encode() if isinstance(text, str) else text
-    before = raw[: error.position].decode(errors="replace")
+def _unreadable(error: yaml.reader.ReaderError, text: str) -> YamlError:
+    before = text.encode()[: error.position].decode(errors="replace")
     column = len(before) - before.rfind("\n")
     return YamlError(error.reason, before.count("\n") + 1, column)
 
@@ -175,8 +215,9 @@ class _Reader:
     size: int = 0
     """Characters of the scalars, aliases followed."""
     root: object = None
+    line: int = 1
 
-    def documents(self) -> Iterator[object]:
+    def documents(self) -> Iterator[_Document]:
         while (event := self.parser.get_event()) is not None:
             match event:
                 case ev.ScalarEvent():
@@ -192,8 +233,9 @@ class _Reader:
                 case ev.DocumentStartEvent():
                     self.anchors.clear()
                     self.root = None
+                    self.line = event.start_mark.line + 1 if event.start_mark else 1
                 case ev.DocumentEndEvent():
-                    yield self.root
+                    yield _Document(self.root, self.line)
 
     def _scalar(self, event: ev.ScalarEvent) -> None:
         self._count(1, len(event.value), event)

@@ -16,18 +16,19 @@ from typing import TYPE_CHECKING, Final
 
 import goyaml
 from gotemplate import INLINE, Environment, TemplateError
-from goyaml import Budget, YamlError, load
+from goyaml import Budget, YamlError, json_documents, load
 from kubeio.names import api_version_fault, name_fault
 from kudo.api import JsonObject
 from kudo.parameters import RawParameter, TooLarge, raw_values, read_values
 from kudo.pipe import pipes
-from kudo.problems import InvalidInput, shown_name
+from kudo.problems import InvalidInput, kind_of_value, shown_name
 from kudo.tasks import FatalTaskError
 
 if TYPE_CHECKING:  # worker processes start without the models
     from kudo.api import Instance, OperatorVersion
 
-_DOCUMENT_SEPARATOR = re.compile(r"\n---")
+_DOCUMENT_SEPARATOR = re.compile(r"\n\ufeff?---")
+"""A byte order mark stands there if files were joined on Windows."""
 _FULL: Final = Environment(policy="operator", missing_key="error")
 _INLINE: Final = Environment(policy="operator", missing_key="error", limits=INLINE)
 _OBJECT_NODES: Final = 150_000
@@ -256,16 +257,16 @@ class _Chunk:
         Args:
             reason: What is wrong.
             limit: Name of the limit that was exceeded.
-            line: Line in the document, from 1; 0 where all of it is at fault.
+            line: Line of the rendered text, from 1; 0 where all of the document is at fault.
         """
         return DocumentError(
             "TaskRenderingError",
             f"parsing YAML from {self.template}: decoding chunk {self.number} failed: {reason}",
             limit=limit,
-            line=self._line(line) if line else self.first_line,
+            line=line or self.first_line,
         )
 
-    def _line(self, line: int) -> int:
+    def line_of(self, line: int) -> int:
         """Return the line of the rendered text for a line of the document."""
         # The parser finds the end of a document that ends too early below its last line.
         last = self.text[self.start : self.end].rstrip().count("\n") + 1
@@ -308,26 +309,37 @@ def _objects(template: str, text: str, budget: Budget) -> Iterator[tuple[_Chunk,
 def _chunks(template: str, text: str) -> Iterator[_Chunk]:
     """Yield the documents of a text, one at a time: there may be a million separators."""
     text = "\n" + text
-    start = number = 0
-    for separator in _DOCUMENT_SEPARATOR.finditer(text):
-        if text[start : separator.start()].strip():
+    number = 0
+    for start, end in _places(text):
+        if text[start:end].strip():
             number += 1
-            yield _Chunk(template, number, text, start, separator.start())
+            yield _Chunk(template, number, text, start, end)
+
+
+def _places(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where documents begin and end; those of JSON need no `---` between them."""
+    start = 0
+    for separator in _DOCUMENT_SEPARATOR.finditer(text):
+        yield from _within(text, start, separator.start())
         start = separator.end()
-    if text[start:].strip():
-        yield _Chunk(template, number + 1, text, start, len(text))
+    yield from _within(text, start, len(text))
+
+
+def _within(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    return ((start + first, start + last) for first, last in json_documents(text[start:end]))
 
 
 def _document(chunk: _Chunk, budget: Budget) -> object:
     before = budget.nodes
     try:
-        document = load(chunk.text[chunk.start : chunk.end], budget=budget)
+        document = load(chunk.text[chunk.start : chunk.end], budget=budget, single=True)
     except YamlError as error:
         hint = "; split the template, or have it make less" if error.limit else ""
         from kudo.redaction import without_quotes  # not needed where all is well
 
-        problem = f"{without_quotes(str(error))}{hint}"
-        raise chunk.unreadable(problem, limit=error.limit, line=error.line) from error
+        line = chunk.line_of(error.line)
+        problem = f"line {line}, column {error.column}: {without_quotes(error.message)}{hint}"
+        raise chunk.unreadable(problem, limit=error.limit, line=line) from error
     if budget.nodes - before > _OBJECT_NODES:
         problem = f"the document has more than {_OBJECT_NODES} values; make it smaller"
         raise chunk.unreadable(problem, limit="nodes")
@@ -335,25 +347,54 @@ def _document(chunk: _Chunk, budget: Budget) -> object:
 
 
 def _unwrapped(chunk: _Chunk, document: object) -> Iterator[JsonObject]:
+    """Yield the object of a document, or the items of a list, as `kubectl apply` takes them.
+
+    Lists of one kind, such as ConfigMapList, give their items the kind.
+    """
     if not isinstance(document, dict):
         raise chunk.unreadable("a Kubernetes object must be a mapping")
-    if document.get("kind") == "List" and isinstance(document.get("items"), list):
-        for item in document["items"]:
-            yield from _unwrapped(chunk, item)
+    if not _is_list(document):
+        yield document
         return
-    yield document
+    items = document.get("items")
+    if items is not None and not isinstance(items, list):
+        raise chunk.unreadable(f"items of a {document['kind']} must be a list")
+    for item in items or ():
+        yield from _unwrapped(chunk, _with_kind(item, document))
+
+
+def _with_kind(item: object, of: JsonObject) -> object:
+    """Return an item with what a list of one kind leaves out, as the API server writes them."""
+    kind = of["kind"].removesuffix("List")
+    if not kind or not isinstance(item, dict) or item.get("kind"):
+        return item
+    return {"apiVersion": of.get("apiVersion"), **item, "kind": kind}
+
+
+def _is_list(document: JsonObject) -> bool:
+    kind = document.get("kind")
+    if kind == "List":
+        return True
+    metadata = document.get("metadata")
+    named = isinstance(metadata, dict) and bool(metadata.get("name"))
+    # A custom resource may be of a kind such as AllowList; an object has a name.
+    return isinstance(kind, str) and kind.endswith("List") and "items" in document and not named
 
 
 def _shape_problem(document: JsonObject) -> str | None:
     """Return why a mapping cannot be applied as an object."""
     for field in ("apiVersion", "kind"):
-        if not isinstance(document.get(field), str) or not document[field]:
+        if problem := _not_text(field, document.get(field)):
+            return problem
+        if not document.get(field):
             return f"Object '{field}' is missing"
     fault = api_version_fault(document["apiVersion"])
     if fault:
         return f"apiVersion {fault}"
     metadata = document.get("metadata")
     name = metadata.get("name") if isinstance(metadata, dict) else None
+    if problem := _not_text("metadata.name", name):
+        return problem
     if not isinstance(metadata, dict) or not isinstance(name, str) or not name:
         return (
             "metadata.name is missing; an object that is applied needs a name "
@@ -391,6 +432,14 @@ def _texts_problem(value: object) -> str | None:
         if text is not None and not isinstance(text, str):
             return f"has a value that is no string; put quotes around that of {shown_name(name)!r}"
     return None
+
+
+def _not_text(field: str, value: object) -> str | None:
+    """Return why a value that is there cannot be a text: `y` and `123` need quotes."""
+    if value is None or isinstance(value, str):
+        return None
+    quotes = "" if isinstance(value, dict | list) else "; put quotes around it"
+    return f"{field} is {kind_of_value(value)} and not text{quotes}"
 
 
 def integer_problem(document: object) -> str | None:

@@ -285,3 +285,14 @@ def test_one_problem_is_told_in_the_line_of_the_headline() -> None:
     problem = Problem("R", "bad")
     assert listed("cannot:", [problem]) == "cannot: bad"
     assert listed("cannot:", [problem, problem]) == "cannot:\n  bad\n  bad"
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le"])
+def test_a_parameter_file_is_read_in_the_encodings_of_windows(
+    run: Cli, tmp_path: Path, encoding: str
+) -> None:
+    (tmp_path / "p.yaml").write_bytes("CUPS: null\n".encode(encoding))
+    ran = run("update", "--instance", "tea", "-P", str(tmp_path / "p.yaml"))
+    without_mark = f"error reading from parameter file {tmp_path}/p.yaml: a NUL character at byte 1"
+    expected = without_mark if encoding == "utf-16-le" else "CUPS has a null value"
+    assert expected in ran.err

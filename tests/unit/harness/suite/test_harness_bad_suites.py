@@ -424,7 +424,7 @@ def test_a_file_that_is_no_text_or_no_file_is_told(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "e2e/a/02-c.yaml")
     (tmp_path / "e2e/a/03-d.yaml").symlink_to("nowhere")
     texts = errors(tmp_path, {})
-    assert texts[0] == "e2e/a/01-b.yaml:2: not valid UTF-8"
+    assert texts[0] == "e2e/a/01-b.yaml:2: not UTF-8 text at byte 8; save the file as UTF-8"
     assert texts[1].endswith("02-c.yaml is no regular file")
     assert texts[2].endswith("03-d.yaml cannot be read: No such file or directory")
 

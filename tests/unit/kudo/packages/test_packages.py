@@ -23,6 +23,7 @@ from kudo.packages.plans import PackagePlan as Plan
 from kudo.packages.plans import PackageStep as Step
 from kudo.packages.plans import PackageTask as Task
 from kudo.packages.plans import PackageTaskSpec as TaskSpec
+from kudo.packages.source import Position, source_of
 from kudo.problems import InvalidInput
 
 _OPERATOR = """\
@@ -297,3 +298,29 @@ def test_an_archive_without_an_end_mark_is_read(tmp_path: Path) -> None:
     raw += bytes(-len(raw) % 512)
     (tmp_path / "p.tgz").write_bytes(gzip.compress(raw))
     assert read_package(tmp_path / "p.tgz").operator.name == "first"
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_files_of_windows_are_read_like_all_others(encoding: str) -> None:
+    files = _package(_OPERATOR, "parameters:\n- name: ü\n", **{"templates/a.yaml": "# ü\na: 1\n"})
+    encoded = {path: text.decode().encode(encoding) for path, text in files.files.items()}
+
+    there, expected = parse_package(replace(files, files=encoded)), parse_package(files)
+
+    assert replace(there, files=files) == expected
+    assert there.templates == {"a.yaml": "# ü\na: 1\n"}
+    position = source_of(encoded["params.yaml"]).position(("parameters", 0, "name"))
+    assert position == Position(2, 3)
+
+
+@pytest.mark.parametrize("path", ["operator.yaml", "params.yaml", "templates/a.yaml"])
+def test_a_file_that_is_no_text_is_named_with_the_offset(path: str) -> None:
+    files = _package(**{"templates/a.yaml": "a: 1"})
+    files = replace(files, files={**files.files, path: b"a: 1\nb: \xe9"})
+
+    with pytest.raises(InvalidInput) as caught:
+        parse_package(files)
+
+    [problem] = caught.value.problems
+    assert problem.field == f"{path}:2"
+    assert problem.message.endswith("not UTF-8 text at byte 8; save the file as UTF-8")

@@ -132,3 +132,10 @@ def test_any_file_gives_strings_or_the_one_error(text: str) -> None:
     except InvalidInput:
         return
     assert all(isinstance(value, str) for value in values.values())
+
+
+def test_a_second_document_is_an_error_where_users_give_values() -> None:
+    text = "A: 1\n---\nB: 2\n"
+    assert parse_parameter_file("f.yaml", text) == {"A": "1"}
+    with pytest.raises(InvalidInput, match=r"f\.yaml: line 2, column 1: a second document"):
+        parse_parameter_file("f.yaml", text, single=True)

@@ -285,3 +285,23 @@ def test_a_toggle_that_can_never_run_is_an_error(fields: str, field: str) -> Non
     [finding] = of_code("ToggleNotBoolean", package(operator, f"{PARAMETERS}  - {fields}\n"))
     assert (finding.is_error, finding.edit) == (True, None)
     assert finding.place.field == f"parameters[LID].{field}"
+
+
+@pytest.mark.parametrize(("end", "line"), [("---\nname: b\n", 16), ("...\nname: b\n", 17)])
+def test_a_second_document_is_warned_of(end: str, line: int) -> None:
+    [finding] = of_code("DocumentIgnored", package(OPERATOR + end))
+    assert finding.severity is Severity.WARNING
+    assert finding.place.position == f"operator.yaml:{line}"
+    [finding] = of_code("DocumentIgnored", package(parameters=PARAMETERS + end))
+    assert finding.place.file == "params.yaml"
+
+
+def test_an_empty_document_at_the_end_is_fine() -> None:
+    assert not of_code("DocumentIgnored", package(OPERATOR + "---\n", PARAMETERS + "...\n"))
+
+
+def test_a_second_document_of_the_parameters_of_a_child_is_warned_of() -> None:
+    child = "  - {name: c, kind: KudoOperator, spec: {package: ./c, parameterFile: b.yaml}}\nplans:"
+    of = package(OPERATOR.replace("plans:", child), b="A: 1\n---\nB: {{ .Params.SIZE }}\n")
+    [finding] = of_code("DocumentIgnored", of)
+    assert finding.place.position == "templates/b.yaml"

@@ -191,7 +191,7 @@ def test_an_empty_template_is_warned_of() -> None:
 def test_wrong_yaml_is_told_with_the_line_of_the_template(text: str, line: int) -> None:
     [finding] = told("TaskRenderingError", text)
     assert positions([finding]) == [f"templates/b.yaml:{line}"]
-    assert "rendered line " in finding.problem.message
+    assert "parsing rendered YAML from b.yaml failed: decoding chunk " in finding.problem.message
 
 
 def test_what_the_engine_cannot_render_has_line_and_column() -> None:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from goyaml import NotTextError, decode
 from kubectl_kudo.authoring.package_folder import package_folder
 from kubectl_kudo.authoring.write_package import write_changes
 from kubectl_kudo.core.arguments import Args
@@ -35,13 +36,13 @@ class Target:
         """Return the text of a file with items added to it.
 
         Raises:
-            CliError: the file is not UTF-8 text.
+            CliError: the file is not text.
             InvalidInput: it cannot be changed.
         """
         try:
-            text = self.files.files[file].decode()
-        except UnicodeDecodeError as error:
-            raise CliError(f"{self.folder / file} is not UTF-8 text") from error
+            text = decode(self.files.files[file])
+        except NotTextError as error:
+            raise CliError(f"{self.folder / file}: {error.reason}") from error
         for addition in additions:
             text = added(file, text, addition)
         return text

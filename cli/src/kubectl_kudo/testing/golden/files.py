@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from goyaml import NotTextError, decode
 from kubectl_kudo.core.errors import CliError
 from kubectl_kudo.core.files import write_file
 from kubectl_kudo.testing.golden.packages import GOLDEN
@@ -43,7 +44,7 @@ class GoldenSet:
         path = self.folder / PARAMETERS
         if not path.exists():
             return {}
-        return parse_parameter_file(str(path), _text(path), spelling=True)
+        return parse_parameter_file(str(path), _text(path), spelling=True, single=True)
 
     def texts(self) -> dict[str, str]:
         """Return the text of each file by its path in the folder.
@@ -120,8 +121,8 @@ def _text(path: Path) -> str:
             content = file.read(MOST_BYTES + 1)
         if len(content) > MOST_BYTES:
             raise CliError(f"cannot read {path}: it is larger than {MOST_BYTES} bytes")
-        return content.decode()
-    except UnicodeDecodeError:
-        raise CliError(f"cannot read {path}: it is not valid UTF-8") from None
+        return decode(content)
+    except NotTextError as error:
+        raise CliError(f"cannot read {path}: {error}") from None
     except OSError as error:
         raise CliError(f"cannot read {path}: {error.strerror or error}") from error

@@ -5,6 +5,7 @@ import stat
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import goyaml
 from kudo_harness.findings import Findings, Place
 from kudo_harness.suite.limits import DEFAULT_LIMITS, SuiteLimits
 
@@ -55,12 +56,11 @@ class FileReader:
         """
         try:
             content = self._content(path, place)
-            return None if content is None else content.decode("utf-8-sig")
+            return None if content is None else goyaml.decode(content)
         except OSError as error:
             self._unreadable(str(path), error, place)
-        except UnicodeDecodeError as error:
-            line = error.object.count(b"\n", 0, error.start) + 1
-            self.findings.error("InvalidYaml", "not valid UTF-8", Place(str(path), line))
+        except goyaml.NotTextError as error:
+            self.findings.error("InvalidYaml", error.reason, Place(str(path), error.line))
         return None
 
     def _content(self, path: Path, place: Place) -> bytes | None:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
+from goyaml import NotTextError, decode
 from kudo.problems import InvalidInput, Problem
 
 IGNORE_FILE: Final = ".kudoignore"
@@ -58,14 +59,14 @@ def parse_ignore_file(content: bytes) -> IgnoreRules:
     """Return the patterns of a `.kudoignore`.
 
     Raises:
-        InvalidInput: the file is not UTF-8 text, or too large.
+        InvalidInput: the file is not text, or too large.
     """
     if len(content) > MOST_BYTES:
         raise _invalid(f"the file is larger than {MOST_BYTES} bytes")
     try:
-        text = content.decode()
-    except UnicodeDecodeError as error:
-        raise _invalid(f"not UTF-8 text: byte {error.start}") from error
+        text = decode(content)
+    except NotTextError as error:
+        raise _invalid(error.reason) from error
     return IgnoreRules(tuple(_patterns(text)))
 
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from gotemplate import TemplateError
-from goyaml import YamlError
 from kudo.api import Instance, InstanceSpec, JsonObject, ObjectMeta, OperatorVersion, Task
 from kudo.children import child_of, manifest
 from kudo.parameters import parse_parameter_file
@@ -175,7 +174,7 @@ class _TaskPreview:
         place = f"templates/{template}:{line}" if line else f"templates/{template}"
         return "\n  ".join(
             [
-                f"{place}: {_with_line(error)}",
+                f"{place}: {error}",
                 *([_quoted("template line", source, line)] if line else []),
                 _quoted("rendered line", text, error.line),
                 f"in {self.position}",
@@ -193,14 +192,6 @@ class _TaskPreview:
             # Which version is installed, and so its name, is known to a cluster only.
             made["spec"].pop("operatorVersion")
         return made
-
-
-def _with_line(error: DocumentError) -> str:
-    """Return the message with the line of the whole text, instead of that of the document."""
-    cause = error.__cause__
-    if not isinstance(cause, YamlError):
-        return str(error)
-    return str(error).replace(f"line {cause.line},", f"line {error.line},", 1)
 
 
 def _quoted(label: str, text: str, line: int) -> str:

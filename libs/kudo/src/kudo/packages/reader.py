@@ -4,6 +4,7 @@ import posixpath
 from pathlib import Path
 from typing import Final
 
+from goyaml import NotTextError, decode
 from kudo.packages.archive import read_archive
 from kudo.packages.files import (
     DEFAULT_LIMITS,
@@ -96,10 +97,9 @@ def _templates(files: PackageFiles, problems: list[Problem]) -> dict[str, str]:
         if not is_template(path):
             continue
         try:
-            templates[template_name(path)] = content.decode()
-        except UnicodeDecodeError as error:
-            line = content.count(b"\n", 0, error.start) + 1
-            problems.append(Problem("PackageInvalid", "not UTF-8 text", f"{path}:{line}"))
+            templates[template_name(path)] = decode(content)
+        except NotTextError as error:
+            problems.append(Problem("PackageInvalid", error.reason, f"{path}:{error.line}"))
     return templates
 
 

@@ -11,6 +11,8 @@ from functools import cached_property, lru_cache
 
 import yaml
 
+from goyaml import NotTextError, decode
+
 _NAME = "name"
 
 
@@ -146,10 +148,10 @@ class Source:
 
 @lru_cache(maxsize=16)
 def source_of(content: bytes) -> Source:
-    """Return the nodes of a file; none if it is not UTF-8."""
+    """Return the nodes of a file; none if it is not text."""
     try:
-        return Source(content.decode())
-    except UnicodeDecodeError:
+        return Source(decode(content))
+    except NotTextError:
         return Source("")
 
 

@@ -43,7 +43,12 @@ def parse_assignments(assignments: Iterable[str]) -> dict[str, str]:
 
 
 def parse_parameter_file(
-    name: str, text: str, budget: Budget | None = None, *, spelling: bool = False
+    name: str,
+    text: str,
+    budget: Budget | None = None,
+    *,
+    spelling: bool = False,
+    single: bool = False,
 ) -> dict[str, str]:
     """Return the values in a parameter file, a YAML mapping by parameter name.
 
@@ -56,6 +61,7 @@ def parse_parameter_file(
         budget: What reading it may cost; by default the limits of `goyaml` hold.
         spelling: Whether decimal fractions keep their spelling (`0.10`, `1e3`). Not for children:
             the values that KUDO 0.19 gave them would change, and plans would run.
+        single: Whether a second document is an error. Not for children, as KUDO 0.19 ignored it.
 
     Raises:
         TooLarge: the text exceeds a limit; `name` is in the message.
@@ -63,7 +69,7 @@ def parse_parameter_file(
     """
     values: dict[str, str] = {}
     errors: list[str] = []
-    for key, value in _mapping(name, text, budget, spelling=spelling).items():
+    for key, value in _mapping(name, text, budget, spelling=spelling, single=single).items():
         try:
             wrapped = to_text(value, _type_of(value))
         except DumpError as error:
@@ -107,10 +113,12 @@ def _fault(name: str, separator: str) -> str:
     return "" if name else "parameter name can not be empty"
 
 
-def _mapping(name: str, text: str, budget: Budget | None, *, spelling: bool) -> dict[str, object]:
+def _mapping(
+    name: str, text: str, budget: Budget | None, *, spelling: bool, single: bool
+) -> dict[str, object]:
     prefix = f"error unmarshalling content of parameter file {name}: "
     try:
-        content = load(text, budget=budget, spelling=spelling)
+        content = load(text, budget=budget, spelling=spelling, single=single)
     except YamlError as error:
         if error.limit:
             text = f"{prefix}{error}; make the file smaller"

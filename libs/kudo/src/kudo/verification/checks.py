@@ -26,6 +26,7 @@ Check = Callable[[Package], Iterable[Finding]]
 RenderedCheck = Callable[[Rendering], Iterable[Finding]]
 
 CHECKS: Final[tuple[Check, ...]] = (
+    fields.documents_are_single,
     fields.keys_are_unique,
     fields.fields_are_known,
     fields.texts_keep_their_spelling,
@@ -70,6 +71,7 @@ CHECKS: Final[tuple[Check, ...]] = (
 
 RENDERED_CHECKS: Final[tuple[RenderedCheck, ...]] = (
     rendering.templates_can_be_rendered,
+    rendering.documents_are_single,
     removed.versions_are_served,
     namespaces.only_the_manifest_is_a_namespace,
     namespaces.the_manifest_is_one_namespace,

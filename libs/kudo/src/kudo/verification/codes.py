@@ -15,6 +15,7 @@ CODES: Final[Mapping[str, str]] = {
     "DependencyUnresolved": "A dependency cannot be found or read.",
     "DependencyVersion": "A task asks for another version than the package at its path has.",
     "DeployPlanMissing": "There is no plan deploy.",
+    "DocumentIgnored": "A file has a second document, and only the first one is read.",
     "FieldUnknown": "A field of operator.yaml or params.yaml does not exist, and is ignored.",
     "InvalidName": "The name of the operator cannot be used in names of objects.",
     "InvalidPlan": "The objects of Pipe tasks would have no name, or the same one.",

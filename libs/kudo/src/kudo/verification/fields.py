@@ -12,7 +12,7 @@ from typing import Final
 
 import yaml
 
-from goyaml import YamlError, load
+from goyaml import SecondDocument, YamlError, load
 from kudo.packages import Package
 from kudo.packages.fields import text_of
 from kudo.packages.files import OPERATOR_FILE, PARAMETERS_FILE
@@ -127,6 +127,29 @@ def keys_are_unique(package: Package) -> Iterator[Finding]:
             first = seen.setdefault((id(entry.mapping), name), entry)
             if first is not entry:
                 yield _duplicate(file, first, entry)
+
+
+def documents_are_single(package: Package) -> Iterator[Finding]:
+    """Of several documents the first counts, without a word."""
+    for file in _SHAPES:
+        yield from second_document(package.files.files.get(file, b""), file)
+
+
+def second_document(text: str | bytes, file: str) -> Iterator[Finding]:
+    """Yield the finding of what follows the first document of a text, which is read alone.
+
+    Args:
+        text: The text.
+        file: Path of the file.
+    """
+    try:
+        load(text, single=True)
+    except SecondDocument as fault:
+        message = "only the first document of the file is read, and another one follows"
+        line = 0 if isinstance(text, str) else fault.line
+        yield warning("DocumentIgnored", message, Place(file, line=line), "remove one of them")
+    except YamlError:  # which another check reports
+        return
 
 
 def _duplicate(file: str, first: Entry, entry: Entry) -> Finding:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
+from goyaml import decode
 from kudo.packages import PackageFiles
 from kudo.verification.finding import Edit, Finding
 
@@ -20,7 +21,7 @@ def apply(files: PackageFiles, edits: Iterable[Edit]) -> Mapping[str, str]:
     """Return the new texts by the path of the file; what is not edited stays as it is written."""
     texts: dict[str, str] = {}
     for edit in sorted(edits, key=lambda edit: edit.start, reverse=True):
-        text = texts.get(edit.file, "") or files.files[edit.file].decode()
+        text = texts.get(edit.file, "") or decode(files.files[edit.file])
         texts[edit.file] = text[: edit.start] + edit.text + text[edit.end :]
     return texts
 

@@ -11,7 +11,6 @@ from functools import cached_property
 from typing import Final
 
 from gotemplate import TemplateError
-from goyaml import YamlError
 from kubeio.names import is_subdomain
 from kudo.api import JsonObject
 from kudo.packages import Package, PackageParameter
@@ -22,6 +21,7 @@ from kudo.problems import InvalidInput
 from kudo.rendering import DocumentError, Engine, objects_with_lines, render
 from kudo.tasks import FatalTaskError
 from kudo.template_lines import template_line
+from kudo.verification.fields import second_document
 from kudo.verification.finding import Finding, Place, at_template, error
 from kudo.verification.pipes import pod_fault, pods_of
 from kudo.verification.values import Declared, stored
@@ -181,6 +181,15 @@ def templates_can_be_rendered(rendering: Rendering) -> Iterator[Finding]:
             yield _finding(file, fault, rendering)
 
 
+def documents_are_single(rendering: Rendering) -> Iterator[Finding]:
+    """Of the pod of a Pipe task, and of the parameters of a child, the first document counts."""
+    package = rendering.package
+    files = {*(task.spec.parameter_file for task in package.operator.tasks), *pods_of(package)}
+    for file in package.templates:
+        if file in files and _text_fault(file, rendering) is None:
+            yield from second_document(rendering.text(file), at_template(file).file)
+
+
 def without_objects(package: Package) -> set[str]:
     """Return the templates that need not give objects."""
     files = {task.spec.parameter_file or "" for task in package.operator.tasks}
@@ -278,17 +287,9 @@ def _finding(file: str, fault: FatalTaskError, rendering: Rendering) -> Finding:
         return error(fault.reason, message, at_template(file, cause.line, column))
     if fault.reason == "ResourceValidationError":
         return error(fault.reason, text, at_template(file))
-    place, reason = at_template(file), text
+    place = at_template(file)
     if isinstance(fault, DocumentError):
-        place, reason = rendering.place_of_fault(file, fault), _with_line(fault)
-    reason = reason.removeprefix(f"parsing YAML from {file}: ")
+        place = rendering.place_of_fault(file, fault)
+    reason = text.removeprefix(f"parsing YAML from {file}: ")
     message = f"parsing rendered YAML from {file} failed: {reason}"
     return error(fault.reason, message, place)
-
-
-def _with_line(fault: DocumentError) -> str:
-    """Return the message with the line of the whole rendered text, instead of the document's."""
-    cause = fault.__cause__
-    if not isinstance(cause, YamlError):
-        return str(fault)
-    return str(fault).replace(f"line {cause.line},", f"rendered line {fault.line},", 1)
