@@ -10,6 +10,7 @@ from kubectl_kudo.core.output import check_format, say, talk
 from kubectl_kudo.packages.verify_package import report
 from kudo.authoring.archive import archive_name, collect, pack
 from kudo.packages import locate_in_archive, read_package
+from kudo.packages.location import packed
 
 
 def create_archive(args: Args) -> None:
@@ -28,8 +29,8 @@ def create_archive(args: Args) -> None:
     for path in collected.left_out:
         talk(f"left out: {path} (not a regular file)")
     data = pack(collected.files)
-    # What is verified is the archive: a file may be excluded, a dependency outside of it.
-    located = locate_in_archive(data, str(folder))
+    # What is verified is the archive: a file may be excluded.
+    located = packed(locate_in_archive(data, str(folder)), folder)
     if not args.skip_verify:
         report(located, args.output)
     try:

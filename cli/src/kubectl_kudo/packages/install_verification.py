@@ -1,17 +1,13 @@
 """The verification that `install` and `upgrade` make before they create anything."""
 
-from typing import Final
-
 from kubectl_kudo.core.arguments import Args
 from kubectl_kudo.core.errors import CliError, ExitCode
 from kubectl_kudo.core.output import talk
 from kubectl_kudo.packages.findings import located_message
 from kudo.packages import Located, Resolution
 from kudo.problems import MOST_PROBLEMS
-from kudo.verification import verify, verify_dependencies
-
-_CHECKED_ELSEWHERE: Final = frozenset({"DeployPlanMissing"})
-"""Codes of what only some uses of a package need: an upgrade runs another plan, if there is one."""
+from kudo.verification import softened, verify, verify_dependencies
+from kudo.verification.codes import OF_NEW_INSTANCES
 
 
 def verify_before_install(args: Args, located: Located, resolution: Resolution) -> None:
@@ -27,11 +23,9 @@ def verify_before_install(args: Args, located: Located, resolution: Resolution) 
     """
     if args.skip_verify:
         return
-    findings = (*verify(located.package), *verify_dependencies(located, resolution))
+    findings = softened((*verify(located.package), *verify_dependencies(located, resolution)))
     errors = [
-        finding
-        for finding in findings
-        if finding.is_error and finding.code not in _CHECKED_ELSEWHERE
+        finding for finding in findings if finding.is_error and finding.code not in OF_NEW_INSTANCES
     ]
     if errors:
         texts = [located_message(finding) for finding in errors[:MOST_PROBLEMS]]
@@ -43,8 +37,11 @@ def verify_before_install(args: Args, located: Located, resolution: Resolution) 
             f"that, or leave the verification out with --skip-verify:\n  {lines}",
             code=ExitCode.INVALID,
         )
+    tolerated = [finding for finding in findings if finding.tolerated]
+    for finding in tolerated[:MOST_PROBLEMS]:
+        talk(f"Warning: {located_message(finding)}")
     warnings = sum(not finding.is_error for finding in findings)
-    if warnings:
+    if warnings > len(tolerated[:MOST_PROBLEMS]):
         counted = _counted(warnings, "warning")
         talk(f"Package verification: {counted}; kubectl kudo package verify shows them")
 

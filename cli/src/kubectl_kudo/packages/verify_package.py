@@ -10,7 +10,7 @@ from kubectl_kudo.packages.findings import print_findings
 from kubectl_kudo.packages.sources import found, is_local
 from kudo.packages import Located, Resolution, depends_by_name, locate
 from kudo.problems import InvalidInput
-from kudo.verification import Finding, Severity, verify, verify_dependencies
+from kudo.verification import Finding, Severity, softened, verify, verify_dependencies
 
 _SARIF = "sarif"
 
@@ -44,10 +44,10 @@ def report(located: Located, output: str) -> None:
     """Print what the verification of a package with the dependencies at paths finds.
 
     Raises:
-        CliError: the package is not valid.
+        CliError: the package cannot be installed, or no plan of it runs.
     """
     findings = (*verify(located.package), *verify_dependencies(located))
-    _report(findings, output, Path(located.package.origin))
+    _report(softened(findings), output, Path(located.package.origin))
 
 
 def _report(findings: Iterable[Finding], output: str, root: Path) -> None:

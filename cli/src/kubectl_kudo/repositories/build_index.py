@@ -14,9 +14,8 @@ from kubectl_kudo.core.output import say, talk
 from kubectl_kudo.repositories.cache import sha256
 from kubectl_kudo.repositories.home import home_folder, load_settings
 from kubectl_kudo.repositories.urls import below
-from kudo.packages.archive import read_archive
+from kudo.packages import locate_in_archive
 from kudo.packages.files import DEFAULT_LIMITS
-from kudo.packages.reader import parse_package
 from kudo.problems import InvalidInput
 from kudo.repositories import (
     INDEX_FILE,
@@ -27,6 +26,7 @@ from kudo.repositories import (
 )
 from kudo.repositories.building import PackageFile, build, merge
 from kudo.repositories.settings import Repository
+from kudo.verification import check_installable
 
 _DEFAULT_URL = "http://localhost/"
 
@@ -44,7 +44,7 @@ def build_index(args: Args, folder: str) -> None:
         raise CliError(f'target file "{target}" already exists')
     base = _url(args)
     merged = _merged(args)
-    index = index_of(place, base)
+    index = index_of(place, base, skip_verify=args.skip_verify)
     if merged is not None:
         index = merge(index, merged)
     try:
@@ -54,8 +54,13 @@ def build_index(args: Args, folder: str) -> None:
     say(f"index {target} created.")
 
 
-def index_of(folder: Path, base: str) -> Index:
+def index_of(folder: Path, base: str, *, skip_verify: bool = False) -> Index:
     """Return the index of a folder; print what is left out.
+
+    Args:
+        folder: The folder.
+        base: The URL that it will have.
+        skip_verify: Whether packages that `install` refuses are in the index.
 
     Raises:
         CliError: the folder is none, or has no packages.
@@ -63,7 +68,7 @@ def index_of(folder: Path, base: str) -> Index:
     if not folder.is_dir():
         raise CliError(f'destination "{folder}" is not a proper directory')
     generated = datetime.now().astimezone().isoformat(timespec="seconds")
-    index, duplicates = build(_packages(folder), base, generated)
+    index, duplicates = build(_packages(folder, skip_verify=skip_verify), base, generated)
     for one in duplicates:
         talk(f"WARNING: {one.file} is left out: {one.first} is {one.identity} as well")
     if not index.entries:
@@ -71,21 +76,24 @@ def index_of(folder: Path, base: str) -> Index:
     return index
 
 
-def _packages(folder: Path) -> Iterator[PackageFile]:
+def _packages(folder: Path, *, skip_verify: bool) -> Iterator[PackageFile]:
     for path in sorted(folder.glob("*.tgz")):
         try:
-            yield _package(path)
+            yield _package(path, skip_verify=skip_verify)
         except (OSError, InvalidInput) as error:
             talk(f"WARNING: operator: {path} is invalid: {_first(error)}")
 
 
-def _package(path: Path) -> PackageFile:
+def _package(path: Path, *, skip_verify: bool) -> PackageFile:
     with path.open("rb") as file:
         content = file.read(DEFAULT_LIMITS.total_size + 1)
-    operator = parse_package(read_archive(content, path.name, DEFAULT_LIMITS)).operator
+    located = locate_in_archive(content, path.name)
+    operator = located.package.operator
     for name in ("name", "operator_version"):
         if not getattr(operator, name):
             raise OSError(f"operator.yaml gives no {name.replace('_v', 'V')}")
+    if not skip_verify:
+        check_installable(located)
     return PackageFile(
         file=path.name,
         digest=sha256(content),

@@ -1,6 +1,6 @@
 """`kubectl kudo repo index`: writes the index of a folder of packages."""
 
-from kubectl_kudo.core.arguments import Args, Flag
+from kubectl_kudo.core.arguments import SKIP_VERIFY, Args, Flag
 from kubectl_kudo.core.command import Command
 from kubectl_kudo.core.errors import UsageError
 
@@ -30,9 +30,10 @@ COMMAND = Command(
         Flag(("--merge",), "add what the index below this URL or in this folder has", "url"),
         Flag(("--merge-repo",), "add what the repository of this name has", "name"),
         Flag(("--overwrite", "-w"), "replace an index.yaml that exists", default=False),
+        SKIP_VERIFY,
     ),
-    more="All .tgz files of the folder itself are read. One that is no package is left out with a "
-    "warning.",
+    more="All .tgz files of the folder itself are read. One that is no package, or that install "
+    "refuses, is left\nout with a warning.",
     examples=(
         ("The index of packages to be uploaded", "repo index dist --url https://example.org/v1"),
         ("Keep what is published already", "repo index dist --url-repo own --merge-repo own -w"),

@@ -27,7 +27,9 @@ def serve(args: Args) -> None:
     """
     folder = Path(args.arguments[0]).expanduser().absolute()
     host, port = _address(args.address)
-    index_of(folder, "http://localhost/")  # tells what is wrong before anything is served
+    index_of(
+        folder, "http://localhost/", skip_verify=True
+    )  # tells what is wrong before anything is served
     try:
         server = ThreadingHTTPServer((host, port), partial(_Handler, folder))
     except OSError as error:
@@ -83,7 +85,7 @@ class _Handler(BaseHTTPRequestHandler):
         port = self.connection.getsockname()[1]
         base = f"http://{self.headers.get('Host') or f'localhost:{port}'}"
         try:
-            content = write_index(index_of(self._folder, base)).encode()
+            content = write_index(index_of(self._folder, base, skip_verify=True)).encode()
         except CliError:
             content = b"apiVersion: v1\nentries: {}\n"
         self.send_response(HTTPStatus.OK)

@@ -203,15 +203,35 @@ def test_a_dependency_below_the_package_is_in_the_archive(run: Cli, valid: Path,
     assert run("package", "verify", str(out / NAME)).out == "package is valid\n"
 
 
-def test_a_dependency_beside_the_package_cannot_be_archived(
+def test_of_a_dependency_beside_the_package_the_archive_is_warned(
     run: Cli, valid: Path, out: Path
 ) -> None:
     child(valid.parent / "cup")
     depend(valid, "{package: ../cup}")
-    assert run("package", "verify", str(valid)).code == 0
+    assert run("package", "verify", str(valid)).out == "package is valid\n"
+    ran = run("package", "create", str(valid), "-d", str(out))
+    assert (ran.code, [path.name for path in out.iterdir()]) == (0, [NAME])
+    assert ran.out.startswith('Warnings\nthe package ../cup of task "cup" is outside of the folder')
+    ran = run("package", "verify", str(out / NAME))
+    assert (ran.code, "../cup is outside the archive; move that package" in ran.out) == (5, True)
+
+
+def test_a_dependency_that_is_nowhere_cannot_be_archived(run: Cli, valid: Path, out: Path) -> None:
+    depend(valid, "{package: ../cup}")
     ran = run("package", "create", str(valid), "-d", str(out))
     assert (ran.code, list(out.iterdir())) == (5, [])
-    assert "../cup is outside the archive; move that package below this one" in ran.out
+    assert "DependencyUnresolved" in ran.out
+
+
+def test_what_the_original_installed_is_archived_with_a_warning(
+    run: Cli, valid: Path, out: Path
+) -> None:
+    with (valid / "params.yaml").open("a") as file:
+        file.write("  - {name: FIXED, default: a, trigger: not-allowed}\n")
+    assert run("package", "verify", str(valid)).code == 5
+    ran = run("package", "create", str(valid), "-d", str(out))
+    assert (ran.code, (out / NAME).exists()) == (0, True)
+    assert 'plan "not-allowed" used in parameter "FIXED" is not defined' in ran.out
 
 
 def test_what_is_no_folder_or_destination_is_told(

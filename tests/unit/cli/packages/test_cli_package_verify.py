@@ -294,6 +294,18 @@ def test_an_installation_says_how_many_warnings_there_are(
     assert api.writes()
 
 
+def test_an_installation_warns_of_what_the_original_accepted(
+    kudo: Cli, api: FakeApi, valid: Path
+) -> None:
+    with (valid / "params.yaml").open("a") as file:
+        file.write("  - {name: FIXED, default: a, trigger: not-allowed}\n")
+    ran = kudo("install", str(valid), "-p", "TEA=mint")
+    assert ran.code == 0
+    assert 'Warning: plan "not-allowed" used in parameter "FIXED" is not defined' in ran.err
+    assert "changes of the parameter will be denied" in ran.err
+    assert api.writes()
+
+
 def test_an_upgrade_verifies_first_and_needs_no_deploy_plan(
     kudo: Cli, pot: FakeApi, package: Path
 ) -> None:
@@ -302,9 +314,12 @@ def test_an_upgrade_verifies_first_and_needs_no_deploy_plan(
     operator.write_text(text.replace("pot.yaml]", "pot.yaml, none.yaml]"))
     argv = ("upgrade", str(package), "--instance", "tea")
     assert "task pot missing template: none.yaml" in kudo(*argv, "--skip-verify").err
-    operator.write_text(text.replace("tasks:\n", "tasks: []\ntasks:\n"))
+    operator.write_text(text)
+    template = package / "templates" / "pot.yaml"
+    template.write_text("apiVersion: v1\nkind: y\n")
     ran = kudo(*argv)
     assert (ran.code, pot.writes()) == (ExitCode.INVALID, [])
-    assert 'key "tasks" is given twice' in ran.err
+    assert "kind is true and not text" in ran.err
+    template.write_text(POT)
     operator.write_text(text.replace("  deploy:", "  upgrade:"))
     assert kudo(*argv).code == 0

@@ -208,3 +208,21 @@ def test_a_merge_that_fails_writes_nothing(run: Cli, packages: Path, server: Pac
     assert "403 Forbidden" in run("repo", "index", str(packages), "--merge", server.url).err
     assert "cannot read " in run("repo", "index", str(packages), "--merge", "none").err
     assert not (packages / "index.yaml").exists()
+
+
+@pytest.mark.parametrize("version", ["0.3.0+build.5", "0.3.0_1"])
+def test_a_package_that_cannot_be_installed_is_left_out_of_the_index(
+    run: Cli, packages: Path, tmp_path: Path, version: str
+) -> None:
+    pack(write(tmp_path / version, operator("t", version=version)), packages / "t.tgz")
+    ran = run("repo", "index", str(packages))
+    assert ran.code == 0
+    assert (
+        f"WARNING: operator: {packages}/t.tgz is invalid: operator.yaml: operatorVersion: "
+        in ran.err
+    )
+    index = read_index((packages / "index.yaml").read_bytes())
+    assert [one.operator_version for one in index.entries["t"]] == ["0.2.0", "0.1.0"]
+    assert run("repo", "index", str(packages), "-w", "--skip-verify").code == 0
+    index = read_index((packages / "index.yaml").read_bytes())
+    assert version in {one.operator_version for one in index.entries["t"]}

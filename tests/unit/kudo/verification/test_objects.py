@@ -280,3 +280,35 @@ def test_a_resource_of_another_group_or_task_is_fine() -> None:
     other = CUP.replace("example.dev", "example.com")
     assert told("KindDefinedTooLate", f"{CRD_OF_CUPS}---\n{other}") == []
     assert told("KindDefinedTooLate", CUP) == []
+
+
+@pytest.mark.parametrize(
+    ("metadata", "line", "problem"),
+    [
+        ("labels: {v: 1.10}", 4, 'metadata.labels.v of ConfigMap "b" is a number and not text'),
+        ("annotations:\n    port: 8080", 5, 'annotations.port of ConfigMap "b" is a number'),
+        ("labels: {on: y}", 4, 'metadata.labels.true of ConfigMap "b" is true and not text'),
+        ("annotations: text", 4, 'metadata.annotations of ConfigMap "b" is text and not a map'),
+        ("labels: {a: [b]}", 4, 'metadata.labels.a of ConfigMap "b" is a list and not text'),
+    ],
+)
+def test_a_label_or_annotation_that_is_no_text_is_an_error(
+    metadata: str, line: int, problem: str
+) -> None:
+    text = f"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  {metadata}\n  name: b\n"
+    [finding] = told("LabelNotText", text)
+    assert finding.ends
+    assert positions([finding]) == [f"templates/b.yaml:{line}"]
+    assert problem in finding.problem.message
+
+
+def test_labels_of_pods_are_checked_where_the_kind_has_pods() -> None:
+    text = "metadata: {name: b}\nspec: {template: {metadata: {labels: {v: 1}}}}\n"
+    [finding] = told("LabelNotText", f"apiVersion: apps/v1\nkind: Deployment\n{text}")
+    assert "spec.template.metadata.labels.v of Deployment" in finding.problem.message
+    assert not told("LabelNotText", f"apiVersion: example.org/v1\nkind: Deployment\n{text}")
+
+
+def test_a_label_without_value_is_fine() -> None:
+    text = "apiVersion: v1\nkind: A\nmetadata: {name: b, labels: {v: , w: '1'}, annotations: }\n"
+    assert not told("LabelNotText", text)

@@ -3,12 +3,12 @@
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
 from kudo.packages import Package, PackageFiles, parse_package, read_package
-from kudo.verification import Severity, verify
+from kudo.verification import Severity, softened, verify
 
 Json = dict[str, Any]
 EXAMPLES = Path(__file__).parents[4] / "examples"
@@ -122,15 +122,17 @@ def test_every_example_is_clean(folder: Path) -> None:
 def test_versions_are_semantic_ones(field: str, value: str | None, message: str) -> None:
     given: Json = {field: value}
     faulty = package(**given)
-    assert found(faulty) == [message]
-    assert places(faulty) == [f"operator.yaml: {field}"]
+    # A version that is none may be no part of a name either, or be too long.
+    assert found(faulty)[0] == message
+    assert set(places(faulty)) == {f"operator.yaml: {field}"}
 
 
 @pytest.mark.parametrize("text", ["1", "v1.2", "01.02.03", "1.2.3-rc.1+build.5", "1.2-alpha"])
 def test_versions_may_be_as_short_as_the_original_takes_them(text: str) -> None:
     names = ("operatorVersion", "kubernetesVersion", "appVersion", "kudoVersion")
     given: Json = dict.fromkeys(names, text)
-    assert verify(package(**given)) == ()
+    in_names = {name: text.partition("+")[0] for name in ("operatorVersion", "appVersion")}
+    assert verify(package(**given | in_names)) == ()
 
 
 @pytest.mark.parametrize("name", [None, "Tea", "tea_pot", "-tea", "a" * 64, "tea pot"])
@@ -287,3 +289,57 @@ def test_the_order_of_findings_is_that_of_the_original_and_always_the_same() -> 
         'template "b.yaml" is not referenced from any task',
     ]
     assert [text.split(":")[0] for text in messages[10:]] == ["error rendering template"] * 2
+
+
+# What ends install, upgrade, package create and repo index
+
+
+_TRIGGER: Final = {"name": "A", "trigger": "not-allowed", "default": "a"}
+_NAMESPACE: Final = "apiVersion: v1\nkind: Namespace\nmetadata: {name: b}\n"
+_IN_UNUSED: Final = {"a.yaml": OBJECT, "b.yaml": "{{ .Params.NONE }}"}
+
+
+@pytest.mark.parametrize(
+    ("code", "faulty"),
+    [
+        ("PlanUnknown", package(**used(_TRIGGER))),
+        (
+            "ParameterDuplicate",
+            package(**used({"name": "A", "default": "a"}, {"name": "a", "default": "a"})),
+        ),
+        ("ParameterTypeUnknown", package(**used({"name": "A", "type": "list", "default": "a"}))),
+        ("ParameterInvalid", package(**used({"name": "A", "type": "integer", "default": "a"}))),
+        ("ParameterInvalid", package(**used({"name": "A", "immutable": True, "required": False}))),
+        ("ParameterInvalid", package(**used({"name": "A", "group": "none", "default": "a"}))),
+        ("VersionInvalid", package(operatorVersion="one")),
+        ("NameDuplicate", package(tasks=tasks(APPLY))),
+        ("TaskBuildError", package(tasks=tasks(task("Apply", resources=[])))),
+        ("TaskRenderingError", package(templates=_IN_UNUSED)),
+        ("NamespaceNotAllowed", package(templates={"a.yaml": _NAMESPACE})),
+    ],
+)
+def test_what_the_original_installed_and_ran_ends_the_verification_alone(
+    code: str, faulty: Package
+) -> None:
+    findings = [finding for finding in verify(faulty) if finding.code == code]
+    assert findings
+    assert all(finding.is_error and not finding.ends for finding in findings)
+    assert all(not one.is_error for one in softened(findings))
+    assert not any(finding.ends for finding in verify(faulty))
+
+
+@pytest.mark.parametrize(
+    ("code", "faulty"),
+    [
+        ("VersionMissing", package(operatorVersion=None)),
+        ("VersionMissing", package(kubernetesVersion=None)),
+        ("VersionInvalid", package(kubernetesVersion="one")),
+        ("InvalidName", package(operatorVersion="1.0.0+build.5")),
+        ("ParameterInvalid", package(**used({"name": "A", "type": "array", "default": "a: b"}))),
+        ("TaskBuildError", package(tasks=[task("Apply", "app", resources=[])])),
+        ("TemplateUnknown", package(tasks=tasks(task("Apply", resources=["none.yaml"])))),
+        ("TaskRenderingError", package(templates={"a.yaml": "kind: y"})),
+    ],
+)
+def test_what_no_installation_or_run_survives_ends_all_commands(code: str, faulty: Package) -> None:
+    assert [one.ends for one in softened(verify(faulty)) if one.code == code] == [True]

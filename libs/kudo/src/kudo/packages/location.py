@@ -129,6 +129,14 @@ class ArchiveLocation:
             raise unreadable(f"{self.files.origin}/{inside}", text)
         return Located(parse_package(found), ArchiveLocation(self.files, parts, self.limits))
 
+    def holds(self, path: str) -> bool:
+        """Return whether a path from here leads to a place in the archive, whatever is there."""
+        try:
+            self._resolved(path)
+        except InvalidInput:
+            return False
+        return True
+
     def _resolved(self, path: str) -> tuple[str, ...]:
         """Return a path from the root of the archive; one with a leading / begins there."""
         parts = [] if path.startswith("/") else [*self.folder]
@@ -144,3 +152,39 @@ class ArchiveLocation:
                 )
                 raise InvalidInput([Problem("PackageUnsafe", text)])
         return tuple(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class PackedLocation:
+    """The location of a package in an archive that is made of a folder.
+
+    What is outside of the archive is found beside the folder, as KUDO 0.19 packed such packages.
+
+    Attributes:
+        archive: The location in the archive.
+        root: The folder that the archive is made of.
+    """
+
+    archive: ArchiveLocation
+    root: Path
+
+    def place(self, path: str) -> str:
+        return self._of(path).place(path)
+
+    def locate(self, path: str) -> Located:
+        found = self._of(path).locate(path)
+        inner = found.location
+        if isinstance(inner, ArchiveLocation) and inner.files is self.archive.files:
+            return Located(found.package, PackedLocation(inner, self.root))
+        return found
+
+    def _of(self, path: str) -> Location:
+        if self.archive.holds(path):
+            return self.archive
+        return FolderLocation(self.root.joinpath(*self.archive.folder), self.archive.limits)
+
+
+def packed(located: Located, folder: Path) -> Located:
+    """Return a package of an archive that is made of a folder; see `PackedLocation`."""
+    assert isinstance(located.location, ArchiveLocation)
+    return Located(located.package, PackedLocation(located.location, folder))

@@ -12,7 +12,16 @@ does the same with the packages that the package brings along.
 """
 
 from kudo.verification.checks import CHECKS, Check, verify
-from kudo.verification.dependencies import verify_dependencies
-from kudo.verification.finding import Finding, Severity
+from kudo.verification.dependencies import check_installable, verify_dependencies
+from kudo.verification.finding import Finding, Severity, softened
 
-__all__ = ["CHECKS", "Check", "Finding", "Severity", "verify", "verify_dependencies"]
+__all__ = [
+    "CHECKS",
+    "Check",
+    "Finding",
+    "Severity",
+    "check_installable",
+    "softened",
+    "verify",
+    "verify_dependencies",
+]

@@ -3,6 +3,9 @@
 from collections.abc import Mapping
 from typing import Final
 
+OF_NEW_INSTANCES: Final = frozenset({"DeployPlanMissing"})
+"""Codes of what an upgrade does not need, which runs another plan if there is one."""
+
 CODES: Final[Mapping[str, str]] = {
     "ApplyPolicyInvalid": "An object cannot have the annotation kudo.dev/apply-policy as it is.",
     "CircularDependency": "Packages depend on each other in a circle.",
@@ -12,15 +15,17 @@ CODES: Final[Mapping[str, str]] = {
     "DeletionPolicyUnknown": "The annotation kudo.dev/deletion-policy of an object is misspelt.",
     "DependencyAmbiguous": "Two dependencies have the same version and differ.",
     "DependencyLimit": "A package depends on too much.",
+    "DependencyOutside": "An archive lacks a dependency that is beside the folder it is made of.",
     "DependencyUnresolved": "A dependency cannot be found or read.",
     "DependencyVersion": "A task asks for another version than the package at its path has.",
     "DeployPlanMissing": "There is no plan deploy.",
     "DocumentIgnored": "A file has a second document, and only the first one is read.",
     "FieldUnknown": "A field of operator.yaml or params.yaml does not exist, and is ignored.",
-    "InvalidName": "The name of the operator cannot be used in names of objects.",
+    "InvalidName": "The name or version of the operator cannot be used in names of objects.",
     "InvalidPlan": "The objects of Pipe tasks would have no name, or the same one.",
     "KeyDuplicate": "A key of a mapping is given twice; only the last one counts.",
     "KindDefinedTooLate": "A task applies a CRD and a resource of its kind.",
+    "LabelNotText": "A label or annotation is a number, a boolean or a list, which needs quotes.",
     "NameDuplicate": "Tasks, phases or steps have the same name.",
     "NamespaceManifestInvalid": "The namespaceManifest is not one Namespace.",
     "NamespaceNotAllowed": "A template other than the namespaceManifest makes a Namespace.",
@@ -30,7 +35,7 @@ CODES: Final[Mapping[str, str]] = {
     "PackageIncomplete": "A package lacks operator.yaml or params.yaml.",
     "PackageInvalid": "A file of a package cannot be read.",
     "PackageNotFound": "There is no package at a path.",
-    "PackageTooLarge": "A package exceeds a limit.",
+    "PackageTooLarge": "A package exceeds a limit, or is larger than what the API server stores.",
     "PackageUnreadable": "A package cannot be opened.",
     "PackageUnsafe": "A package has links, devices, or paths that leave it.",
     "ParameterDuplicate": "Parameters have the same name, but for upper and lower case.",

@@ -7,9 +7,12 @@ from typing import Final
 
 from kudo.api import operator_version_name
 from kudo.packages import Located, Package, Resolution, resolve
+from kudo.packages.location import PackedLocation, is_path
+from kudo.packages.resolution import KUDO_OPERATOR
 from kudo.problems import InvalidInput, Problem
 from kudo.verification import children
 from kudo.verification.checks import located, verify
+from kudo.verification.codes import OF_NEW_INSTANCES
 from kudo.verification.finding import Finding, Place, Severity, at_task, warning
 
 _TASK: Final = re.compile(r"operator\.yaml: tasks\[(.*)\]", re.DOTALL)
@@ -30,6 +33,7 @@ def verify_dependencies(
     except InvalidInput as error:
         return tuple(located(_unresolved(problem), package.package) for problem in error.problems)
     own = (
+        *_outside(package),
         *_other_versions(package.package, resolution),
         *children.verify(resolution.root, resolution),
     )
@@ -39,10 +43,39 @@ def verify_dependencies(
     )
 
 
+def check_installable(package: Located) -> None:
+    """Refuse a package that nobody can install; dependencies by name are not looked for.
+
+    Raises:
+        InvalidInput: it has errors.
+    """
+    findings = (*verify(package.package), *verify_dependencies(package))
+    problems = [one.problem for one in findings if one.ends and one.code not in OF_NEW_INSTANCES]
+    if problems:
+        raise InvalidInput(problems)
+
+
 def _unresolved(problem: Problem) -> Finding:
     task = _TASK.fullmatch(problem.field)
     place = at_task(task[1]) if task else Place(problem.field)
     return Finding(Severity.ERROR, problem, place)
+
+
+def _outside(package: Located) -> Iterator[Finding]:
+    """An archive is not whole if it is made of a folder that depends on what is beside it."""
+    location = package.location
+    if not isinstance(location, PackedLocation):
+        return
+    for task in package.package.operator.tasks:
+        path = task.spec.package or ""
+        if task.kind == KUDO_OPERATOR and is_path(path) and not location.archive.holds(path):
+            message = (
+                f'the package {path} of task "{task.name}" is outside of the folder, so the '
+                "archive alone cannot be installed"
+            )
+            suggestion = "move that package below this one, or name its operator"
+            place = at_task(task.name, "spec", "package")
+            yield warning("DependencyOutside", message, place, suggestion)
 
 
 def _other_versions(package: Package, resolution: Resolution) -> Iterator[Finding]:

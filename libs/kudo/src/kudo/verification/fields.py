@@ -19,7 +19,7 @@ from kudo.packages.files import OPERATOR_FILE, PARAMETERS_FILE
 from kudo.packages.source import Entry, Path, Position, Source, path_text, source_of
 from kudo.parameters.text import go_text
 from kudo.problems import shown, shown_name
-from kudo.verification.finding import Edit, Finding, Place, error, warning
+from kudo.verification.finding import Edit, Finding, Place, tolerated, warning
 
 _DESCRIPTIVE: Final = frozenset({"description", "displayName", "hint", "group", "prio", "url"})
 """Fields that people read; what runs does not depend on them."""
@@ -159,7 +159,7 @@ def _duplicate(file: str, first: Entry, entry: Entry) -> Finding:
         f'key "{shown_name(name)}" is given twice, first in line {line}; only the last one counts'
     )
     harmless = entry.name in _DESCRIPTIVE or _same(first.value, entry.value)
-    make = warning if harmless else error
+    make = warning if harmless else tolerated
     return make("KeyDuplicate", message, _key(file, entry), "remove or rename one of them")
 
 
@@ -202,7 +202,7 @@ def _unknown(file: str, entry: Entry, meant: str, known: list[str], *, plain: bo
     start = entry.key.start_mark.index
     summary = f'renamed field "{shown_name(entry.name)}" to "{meant}"'
     edit = Edit(file, start, start + len(entry.name), meant, summary) if plain else None
-    make = warning if meant in _DESCRIPTIVE else error
+    make = warning if meant in _DESCRIPTIVE else tolerated
     return make("FieldUnknown", message, place, f'did you mean "{meant}"?', edit)
 
 
@@ -222,7 +222,7 @@ def texts_keep_their_spelling(package: Package) -> Iterator[Finding]:
                 f'put quotes around "{written}"',
             )
             message = f"{shown(written)} is read as {shown(found)}"
-            make = warning if descriptive else error
+            make = warning if descriptive else tolerated
             suggestion = f'put quotes around it: "{shown(written)}"'
             yield make("TextUnquoted", message, _at(file, path, node), suggestion, edit)
 

@@ -1,7 +1,7 @@
 """Findings of checks: severity, code, message, place, and what to do about it."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final
 
@@ -79,6 +79,9 @@ class Finding:
         place: The place.
         suggestion: What to do, as a sentence without a full stop; empty if the message says it.
         edit: What `--fix` does about it; None if nobody but the author can know.
+        tolerated: Whether KUDO 0.19 installed and ran such packages, and plans run here as well.
+            `package verify` fails at such an error; `install`, `upgrade`, `package create` and
+            `repo index` warn of it.
     """
 
     severity: Severity
@@ -86,10 +89,16 @@ class Finding:
     place: Place = field(default=Place(""))
     suggestion: str = ""
     edit: Edit | None = None
+    tolerated: bool = False
 
     @property
     def is_error(self) -> bool:
         return self.severity is Severity.ERROR
+
+    @property
+    def ends(self) -> bool:
+        """Whether commands that install or publish the package end at it."""
+        return self.is_error and not self.tolerated
 
     @property
     def code(self) -> str:
@@ -101,6 +110,20 @@ def error(
 ) -> Finding:
     problem = Problem(reason, message, str(place))
     return Finding(Severity.ERROR, problem, place, suggestion, edit)
+
+
+def tolerated(
+    reason: str, message: str, place: Place, suggestion: str = "", edit: Edit | None = None
+) -> Finding:
+    """Return an error of a package that can be installed and run all the same."""
+    return replace(error(reason, message, place, suggestion, edit), tolerated=True)
+
+
+def softened(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Return findings with warnings instead of tolerated errors."""
+    return tuple(
+        replace(one, severity=Severity.WARNING) if one.tolerated else one for one in findings
+    )
 
 
 def warning(

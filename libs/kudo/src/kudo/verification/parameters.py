@@ -7,10 +7,18 @@ from typing import Final
 from kudo.packages import Package, PackageParameter
 from kudo.packages.files import PARAMETERS_FILE
 from kudo.packages.source import source_of
-from kudo.problems import shown_name
-from kudo.verification.finding import Edit, Finding, at_group, at_parameter, error
+from kudo.parameters import template_values
+from kudo.problems import InvalidInput, shown_name
+from kudo.verification.finding import (
+    Edit,
+    Finding,
+    at_group,
+    at_parameter,
+    error,
+    tolerated,
+)
 from kudo.verification.tasks import repeated
-from kudo.verification.values import enum_fault, type_fault
+from kudo.verification.values import Declared, enum_fault, stored, type_fault
 
 _NOT_IN_NAMES: Final = ";,"
 TYPES: Final = ("string", "integer", "number", "boolean", "array", "map")
@@ -34,7 +42,7 @@ def names_are_unique(package: Package) -> Iterator[Finding]:
         if before:
             place = at_parameter(parameter.name, occurrence=before.count(parameter.name))
             message = f'parameter "{parameter.name}" has a duplicate'
-            yield error("ParameterDuplicate", message, place, "remove or rename one of them")
+            yield tolerated("ParameterDuplicate", message, place, "remove or rename one of them")
         before.append(parameter.name)
 
 
@@ -55,7 +63,7 @@ def types_are_known(package: Package) -> Iterator[Finding]:
             meant = folded if folded in TYPES else _ALIASES.get(folded, "")
             close = get_close_matches(folded, TYPES, n=1)
             known = f'did you mean "{meant or close[0]}"?' if meant or close else _known_types()
-            yield error(
+            yield tolerated(
                 "ParameterTypeUnknown",
                 f'parameter "{parameter.name}" {text}',
                 at_parameter(parameter.name, "type"),
@@ -103,7 +111,13 @@ def defaults_are_valid(package: Package) -> Iterator[Finding]:
         value = parameter.default
         fault = type_fault(value, parameter.type) or enum_fault(parameter, value)
         if fault:
-            yield _error(parameter, f"has an invalid default value: {fault}", "default")
+            text = f"has an invalid default value: {fault}"
+            # A run cannot read such a default; of another type it is a text like any other.
+            if parameter.type in {"array", "map"} and _unreadable(parameter):
+                place = at_parameter(parameter.name, "default")
+                yield error("ParameterInvalid", f'parameter "{parameter.name}" {text}', place)
+            else:
+                yield _error(parameter, text, "default")
 
 
 def groups_of_parameters_are_valid(package: Package) -> Iterator[Finding]:
@@ -130,10 +144,19 @@ def groups_are_valid(package: Package) -> Iterator[Finding]:
     for group in package.groups:
         if "/" in group.name:
             text = f"parameter group \"{group.name}\" contains invalid character '/'"
-            yield error("ParameterGroupInvalid", text, at_group(group.name))
+            yield tolerated("ParameterGroupInvalid", text, at_group(group.name))
     for name in repeated(group.name for group in package.groups):
         text = f'parameter group "{name}" is duplicated'
-        yield error("ParameterGroupInvalid", text, at_group(name, occurrence=1))
+        yield tolerated("ParameterGroupInvalid", text, at_group(name, occurrence=1))
+
+
+def _unreadable(parameter: PackageParameter) -> bool:
+    value = Declared(parameter.name, parameter.type, stored(parameter, parameter.default))
+    try:
+        template_values([value], {})
+    except InvalidInput:
+        return True
+    return False
 
 
 def _has_default(parameter: PackageParameter) -> bool:
@@ -144,4 +167,4 @@ def _error(
     parameter: PackageParameter, text: str, field: str, reason: str = "ParameterInvalid"
 ) -> Finding:
     place = at_parameter(parameter.name, field)
-    return error(reason, f'parameter "{parameter.name}" {text}', place)
+    return tolerated(reason, f'parameter "{parameter.name}" {text}', place)

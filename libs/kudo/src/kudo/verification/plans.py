@@ -1,6 +1,7 @@
 """Checks of plans: their strategies and names, and the triggers that name them."""
 
 from collections.abc import Iterator
+from typing import Final
 
 from kudo.names import PLAN_CLEANUP, PLAN_DEPLOY
 from kudo.packages import Package
@@ -14,9 +15,12 @@ from kudo.verification.finding import (
     did_you_mean,
     error,
     in_operator,
+    tolerated,
     warning,
 )
 from kudo.verification.tasks import repeated
+
+_DENIED: Final = "changes of the parameter will be denied; leave trigger out if that is not meant"
 
 
 def triggers_name_defined_plans(package: Package) -> Iterator[Finding]:
@@ -27,7 +31,9 @@ def triggers_name_defined_plans(package: Package) -> Iterator[Finding]:
                 f'plan "{parameter.trigger}" used in parameter "{parameter.name}" is not defined'
             )
             place = at_parameter(parameter.name, "trigger")
-            yield error("PlanUnknown", message, place, did_you_mean(parameter.trigger, plans))
+            # Published packages forbid changes of a parameter in this way.
+            meant = did_you_mean(parameter.trigger, plans)
+            yield tolerated("PlanUnknown", message, place, meant or _DENIED)
         elif parameter.trigger == PLAN_CLEANUP:
             message = (
                 f'plan "{PLAN_CLEANUP}" used in parameter "{parameter.name}" runs only when an '

@@ -7,17 +7,27 @@ from kudo.packages import Package
 from kudo.packages.plans import PackagePlan, PackageStep, PackageTask
 from kudo.packages.source import Path
 from kudo.tasks import FatalTaskError, check_task
-from kudo.verification.finding import Finding, at_plan, at_task, did_you_mean, error, warning
+from kudo.verification.finding import (
+    Finding,
+    at_plan,
+    at_task,
+    did_you_mean,
+    error,
+    tolerated,
+    warning,
+)
 
 _DOES_NOTHING = "it is COMPLETE at once; add what it is to do, or remove it"
 
 
 def tasks_can_be_built(package: Package) -> Iterator[Finding]:
+    used = {name for _, name, _ in _used(package)}
     for task in package.operator.tasks:
         try:
             check_task(_with_version(task))
         except FatalTaskError as fault:
-            yield error(fault.reason, str(fault), at_task(task.name))
+            make = error if task.name in used else tolerated
+            yield make(fault.reason, str(fault), at_task(task.name))
 
 
 def _with_version(task: PackageTask) -> PackageTask:
@@ -31,7 +41,7 @@ def task_names_are_unique(package: Package) -> Iterator[Finding]:
     for name in repeated(task.name for task in package.operator.tasks):
         message = f'task "{name}" is defined more than once; steps would use the first one'
         place = at_task(name, occurrence=1)
-        yield error("NameDuplicate", message, place, "remove or rename one of them")
+        yield tolerated("NameDuplicate", message, place, "remove or rename one of them")
 
 
 def steps_name_defined_tasks(package: Package) -> Iterator[Finding]:

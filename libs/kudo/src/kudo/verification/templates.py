@@ -1,4 +1,4 @@
-"""Checks of templates as they are written: syntax, and what they use and are used by."""
+"""Checks of templates as they are written: names, syntax, and what they use and are used by."""
 
 from collections.abc import Iterator
 from functools import lru_cache
@@ -10,24 +10,56 @@ from gotemplate import Environment, TemplateError, nodes, parse_tree
 from kudo.packages import Package, PackageParameter
 from kudo.packages.files import PARAMETERS_FILE
 from kudo.packages.plans import PackageTask
+from kudo.packages.reader import is_template, template_name
 from kudo.packages.source import Path, source_of
 from kudo.problems import shown
 from kudo.values.checks import read_fully
 from kudo.verification.finding import (
     Edit,
     Finding,
+    Place,
     at_parameter,
     at_task,
     at_template,
     did_you_mean,
     error,
+    tolerated,
     warning,
 )
 from kudo.verification.usage import VARIABLES, Usage, usage_of
 from kudo.verification.values import stored
 
+_FOLDER: Final = "templates/"
+_SUFFIX: Final = ".yaml"
+_MISNAMED: Final = ".yml"
 _DECLARE: Final = "declare it with type: boolean"
 _FUNCTIONS: Final = Environment(policy="operator").function_names
+
+
+def template_files_are_named_as_such(package: Package) -> Iterator[Finding]:
+    """As in KUDO 0.19, a template is what contains `.yaml`, in a folder that begins `templates`."""
+    for path, _ in package.files.walk():
+        if path.startswith(_FOLDER) and path.endswith(_MISNAMED):
+            message = f'"{path}" is no template, since its name does not end in {_SUFFIX}'
+            name = path.removesuffix(_MISNAMED) + _SUFFIX
+            yield warning("TemplateFileName", message, Place(path), f"rename it to {name}")
+        elif is_template(path) and not (path.startswith(_FOLDER) and path.endswith(_SUFFIX)):
+            message = f'"{path}" is read as template "{template_name(path)}"'
+            suggestion = f"move it into {_FOLDER}" if path.endswith(_SUFFIX) else "remove it"
+            yield warning("TemplateFileName", message, Place(path), suggestion)
+
+
+def template_names_are_unique(package: Package) -> Iterator[Finding]:
+    """The name of a template is what follows the last `templates/` of its path."""
+    seen: dict[str, str] = {}
+    for path, _ in package.files.walk():
+        if not is_template(path):
+            continue
+        name = template_name(path)
+        first = seen.setdefault(name, path)
+        if first != path:
+            message = f'"{path}" and "{first}" are both template "{name}"; only one of them is used'
+            yield tolerated("TemplateDuplicate", message, Place(path), "rename one of them")
 
 
 def parameters_are_defined(package: Package) -> Iterator[Finding]:

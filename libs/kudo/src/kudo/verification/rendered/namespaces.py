@@ -6,7 +6,7 @@ from typing import Final
 
 from goyaml import load
 from kudo.tasks import FatalTaskError
-from kudo.verification.finding import Finding, at_template, error, in_operator
+from kudo.verification.finding import Finding, at_template, in_operator, tolerated
 from kudo.verification.rendered.rendering import Rendering
 
 _KIND: Final = "Namespace"
@@ -28,7 +28,7 @@ def only_the_manifest_is_a_namespace(rendering: Rendering) -> Iterator[Finding]:
                 "'NamespaceManifest'"
             )
             line = text.count("\n", 0, match.start()) + 1 if match else 0
-            yield error("NamespaceNotAllowed", message, at_template(file, line))
+            yield tolerated("NamespaceNotAllowed", message, at_template(file, line))
 
 
 def the_manifest_is_one_namespace(rendering: Rendering) -> Iterator[Finding]:
@@ -36,11 +36,11 @@ def the_manifest_is_one_namespace(rendering: Rendering) -> Iterator[Finding]:
     file = package.operator.namespace_manifest
     if file and file not in package.templates:
         message = f'NamespaceManifest "{file}" not found in /templates folder'
-        yield error("NamespaceManifestInvalid", message, in_operator("namespaceManifest"))
+        yield tolerated("NamespaceManifestInvalid", message, in_operator("namespaceManifest"))
     elif file:
         message = _manifest_fault(file, rendering)
         if message:
-            yield error("NamespaceManifestInvalid", message, at_template(file))
+            yield tolerated("NamespaceManifestInvalid", message, at_template(file))
 
 
 def _manifest_fault(file: str, rendering: Rendering) -> str:

@@ -16,7 +16,7 @@ from kudo.objects.deletion_policy import policy_problem
 from kudo.objects.policies import problem_of
 from kudo.packages import Package
 from kudo.packages.source import Position, Source, path_text
-from kudo.problems import shown, shown_name
+from kudo.problems import kind_of_value, shown, shown_name
 from kudo.verification.finding import Finding, at_template, error, warning
 from kudo.verification.rendered.rendering import (
     NAMESPACE,
@@ -39,6 +39,8 @@ _OF_PODS: Final = (
     ("spec", "jobTemplate", "spec", "template", "metadata"),
 )
 """Where workloads have the metadata of their pods."""
+_OF_WORKLOADS: Final = frozenset({"apps", "batch"})
+"""Groups whose kinds have such pods."""
 _SERVICE: Final = re.compile(r"[a-z](?:[-a-z0-9]*[a-z0-9])?")
 _PATH_SEGMENTS: Final = frozenset({"rbac.authorization.k8s.io"})
 """Groups whose names may contain anything but `/` and `%`."""
@@ -124,6 +126,31 @@ def apply_policies_are_known(rendering: Rendering) -> Iterator[Finding]:
         if problem:
             place = rendering.place(item, _APPLY_POLICY, fill=fill)
             yield error("ApplyPolicyInvalid", f"{item}: {problem}", place)
+
+
+def labels_and_annotations_are_texts(rendering: Rendering) -> Iterator[Finding]:
+    """The API server refuses numbers and booleans: `1.10` and `yes` need quotes."""
+    for item, fill in _objects(rendering):
+        paths = (_METADATA, *_OF_PODS) if _group(item) in _OF_WORKLOADS else (_METADATA,)
+        for path in paths:
+            for field in ("labels", "annotations"):
+                values = _mapping_at(item.object, path).get(field)
+                at = (*path, field)
+                for below, problem in _not_texts(values):
+                    message = f"{path_text((*at, *below))} of {item} is {problem}"
+                    place = rendering.place(item, (*at, *below), fill=fill)
+                    yield error("LabelNotText", message, place)
+
+
+def _not_texts(values: object) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield path and problem of what is no text in labels or annotations; null is left out."""
+    if not isinstance(values, dict | None):
+        yield (), f"{kind_of_value(values)} and not a mapping"
+        return
+    for name, value in (values or {}).items():
+        if not isinstance(value, str | None):
+            quotes = "" if isinstance(value, dict | list) else "; put quotes around it"
+            yield (name,), f"{kind_of_value(value)} and not text{quotes}"
 
 
 def termination_messages_can_be_shown(rendering: Rendering) -> Iterator[Finding]:
