@@ -22,6 +22,7 @@ async def running(
     bounds: Bounds | None = None,
     observe: Callable[[Observation], None] | None = None,
     settled: bool = True,
+    patience: float = 60.0,
 ) -> AsyncIterator[Pool]:
     """Run a pool; none of its processes is left at the end.
 
@@ -36,6 +37,7 @@ async def running(
         bounds=bounds,
         at_rest=size + 1 if settled else 1,
         settling=0,
+        patience=patience,
         observe=observe,
         path=[path],
     )

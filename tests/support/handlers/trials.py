@@ -86,6 +86,16 @@ def grow(payload: bytes) -> bytes:
     return str(os.getpid()).encode()
 
 
+def grow_and_answer(payload: bytes) -> bytes:
+    grow(payload)
+    return bytes(3 << 20)
+
+
+def close_and_sleep(_: bytes) -> bytes:
+    os.closerange(0, 100)
+    return sleep(b"")
+
+
 def large(payload: bytes) -> bytes:
     return b"x" * int(payload)
 
@@ -163,6 +173,7 @@ HANDLERS = {
     handler.__name__: handler
     for handler in (
         *(prepared, limits, echo, burn, burn_for, sleep, hog, grow, large, fail, noisy, pid),
+        *(grow_and_answer, close_and_sleep),
         *(abort, follow_null, leave, attempt, burn_at, hog_at, told),
     )
 }

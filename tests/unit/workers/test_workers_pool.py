@@ -1,6 +1,7 @@
 """Processes are kept warm, shared fairly, and replaced without anybody waiting."""
 
 import asyncio
+import contextlib
 import logging
 import os
 import signal
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.pools import HANDLERS, gone, running, until
+from tests.unit.cancelling import cancel_at_each_await
 from workers import JobFailed, LimitExceeded, Limits, Observation, Pool, PoolBusy
 from workers.queue import Bounds
 
@@ -308,7 +310,7 @@ def starts() -> set[str]:
 
 def working(pool: Pool) -> list[int]:
     """Return the processes that have a job."""
-    return [worker.pid for worker in pool._workers if worker.tenant is not None]
+    return [worker.pid for worker in pool._running]
 
 
 async def cancel(*tasks: "asyncio.Task[object]") -> None:
@@ -353,3 +355,56 @@ async def test_a_job_is_observed_with_its_tenant_and_its_cpu_time() -> None:
     # Nobody can ask a process that was killed.
     assert hostile.cpu == pytest.approx(hostile.seconds)
     assert large.cpu == 0
+
+
+@pytest.mark.parametrize(
+    ("handler", "payload"), [("large", b"1000000"), ("echo", bytes(1_000_000)), ("leave", b"")]
+)
+async def test_a_call_cancelled_at_any_await_gives_its_place_back(
+    handler: str, payload: bytes
+) -> None:
+    async def call() -> None:
+        with contextlib.suppress(JobFailed):
+            await pool.call(handler, payload, tenant="a")
+
+    async def two_more_run_at_once() -> None:
+        async with asyncio.timeout(10), asyncio.TaskGroup() as group:
+            for tenant in "ab":
+                group.create_task(pool.call("echo", b"x", tenant=tenant))
+        assert pool.running_by_tenant() == {}
+
+    async with running() as pool:
+        assert await cancel_at_each_await(call, two_more_run_at_once) > 2
+        await until(lambda: len(pool.pids) == 3)
+        assert not any(map(gone, pool.pids))
+
+
+async def test_a_pool_that_gives_no_job_a_worker_is_not_ready_and_says_so(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with running(patience=0.0) as pool:
+        calls = [asyncio.create_task(pool.call("sleep", b"", tenant=tenant)) for tenant in "ab"]
+        await until(lambda: len(working(pool)) == 2)
+        assert not pool.why_not_ready()
+        calls.append(asyncio.create_task(pool.call("sleep", b"", tenant="c")))
+        await until(lambda: not pool.ready)
+        state = "processes: 3, with a job: 2, jobs waiting: 1"
+        assert pool.why_not_ready() == f"no job got a worker process for 0 s: {state}"
+        logged = [record.__dict__.get("why") for record in caplog.records]
+        assert pool.why_not_ready() in logged
+        # Nobody waits any more, but whoever came would.
+        await cancel(calls[2])
+        assert pool.why_not_ready()
+        await cancel(calls[0])
+        await until(lambda: pool.ready)
+        await cancel(calls[1])
+
+
+async def test_a_tenant_that_waits_for_its_own_jobs_makes_no_pool_unready() -> None:
+    async with running(size=3, share=1, patience=0.0) as pool:
+        calls = [asyncio.create_task(pool.call("sleep", b"", tenant="a")) for _ in range(2)]
+        await until(lambda: pool.waiting == 1)
+        # Answers have gone to and fro: the time has passed.
+        assert await pool.call("echo", b"x", tenant="b") == b"x"
+        assert pool.ready
+        await cancel(*calls)

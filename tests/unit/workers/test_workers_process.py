@@ -2,15 +2,19 @@
 
 import asyncio
 import json
+import logging
 import os
 import resource
+import signal
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from tests.support.pools import HANDLERS, gone, running, until
-from workers import JobFailed, LimitExceeded, Limits
+from tests.unit.cancelling import cancel_at_each_await
+from workers import JobFailed, LimitExceeded, Limits, process
 
 _REFUSED = (
     *("open", "socket", "pipe", "fork", "exec", "spawn", "unlink"),
@@ -48,7 +52,7 @@ async def test_a_process_inherits_nothing_from_the_service(monkeypatch: pytest.M
         os.close(writing)
     kinds = sorted(target.partition(":")[0] for target in found["descriptors"].values())
     # Of the memory that tells the position, Python keeps a descriptor of its own.
-    assert kinds == ["/dev/null", "/dev/null", "/dev/null", "/memfd", "pipe", "pipe"]
+    assert kinds == ["/dev/null", "/dev/null", "/dev/null", "/memfd", "socket", "socket"]
     # Python sets this one itself where there is no locale.
     assert set(found["environment"]) <= {"LC_CTYPE"}
     assert found["directory"] == "/"
@@ -225,6 +229,87 @@ async def test_no_process_outlives_a_service_that_is_killed() -> None:
     service.kill()
     await service.wait()
     await until(lambda: all(map(gone, pids)))
+
+
+async def test_a_last_answer_is_read_whole_although_its_process_has_ended() -> None:
+    async with running(limits=Limits(memory=128 << 20), settled=False) as pool:
+        before = pool.pids
+        answer = await pool.call("grow_and_answer", str(64 << 20).encode(), tenant="a")
+        assert len(answer) == 3 << 20
+        await until(lambda: bool(pool.pids) and not pool.pids & before)
+
+
+async def test_a_process_that_closes_its_socket_and_goes_on_is_killed_by_the_wall_clock() -> None:
+    async with running() as pool:
+        before = pool.pids
+        with pytest.raises(LimitExceeded) as caught:
+            await pool.call("close_and_sleep", b"", tenant="a", wall=0.3)
+        await until(lambda: len(before & pool.pids) == 2 and len(pool.pids) == 3)
+    assert caught.value.limit == "wall"
+
+
+async def test_a_process_that_reads_no_payload_is_killed_by_the_wall_clock() -> None:
+    async with running(settled=False) as pool:
+        (stopped,) = pool.pids
+        os.kill(stopped, signal.SIGSTOP)
+        with pytest.raises(LimitExceeded) as caught:
+            await pool.call("echo", bytes(2 << 20), tenant="a", wall=0.3)
+        await until(lambda: bool(pool.pids) and stopped not in pool.pids)
+    assert (caught.value.limit, gone(stopped)) == ("wall", True)
+
+
+async def test_an_end_that_nobody_reports_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "_LOOK_SECONDS", 0.05)
+    # Only pidfds are watched so; sockets are not.
+    monkeypatch.setattr(asyncio.get_running_loop(), "add_reader", lambda *_: None)
+    async with running(settled=False) as pool:
+        (killed,) = pool.pids
+        os.kill(killed, signal.SIGKILL)
+        await until(lambda: bool(pool.pids) and killed not in pool.pids)
+        assert await pool.call("echo", b"x", tenant="a") == b"x"
+
+
+async def test_an_end_that_somebody_else_has_collected_is_noticed() -> None:
+    async with running(settled=False) as pool:
+        (killed,) = pool.pids
+        os.kill(killed, signal.SIGKILL)
+        await asyncio.to_thread(os.waitpid, killed, 0)
+        await until(lambda: bool(pool.pids) and killed not in pool.pids)
+        assert await pool.call("echo", b"x", tenant="a") == b"x"
+
+
+async def test_a_process_that_the_kernel_does_not_end_is_replaced(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(process, "_LOOK_SECONDS", 0.05)
+    async with running() as pool:
+        before = pool.pids
+        with monkeypatch.context() as kernel:
+            kernel.setattr(subprocess.Popen, "kill", lambda _: None)
+            with pytest.raises(LimitExceeded):
+                await pool.call("sleep", b"", tenant="a", wall=0.1)
+            await until(lambda: len(pool.pids - before) == 1)
+        (left,) = before - pool.pids
+        assert not gone(left)
+        os.kill(left, signal.SIGKILL)
+        # It is reaped all the same: a process that nobody waits for stays as a zombie.
+        await until(lambda: not Path(f"/proc/{left}").exists())
+    errors = [record for record in caplog.records if record.levelno == logging.ERROR]
+    assert [record.__dict__["pid"] for record in errors] == [left]
+
+
+async def test_a_start_that_is_cancelled_at_any_await_leaves_nothing() -> None:
+    def ours() -> tuple[int, str]:
+        children = Path(f"/proc/self/task/{os.getpid()}/children").read_text(encoding="ascii")
+        return len(list(Path("/proc/self/fd").iterdir())), children
+
+    async def start() -> None:
+        worker = await process.Worker.start("trials", Limits(), [HANDLERS])
+        await worker.end()
+
+    before = ours()
+    awaits = await cancel_at_each_await(start, lambda: until(lambda: ours() == before))
+    assert awaits > 2
 
 
 async def test_no_core_is_dumped_and_our_own_limits_stay() -> None:

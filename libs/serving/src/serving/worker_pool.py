@@ -189,7 +189,7 @@ def build_pool(
         observe=partial(_observe_all, metrics, usage),
     )
     metrics.follow(pool)
-    probes.add("workers", lambda: pool.ready or "no worker process is ready")
+    probes.add("workers", lambda: pool.why_not_ready() or True)
     return pool
 
 

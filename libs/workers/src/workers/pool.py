@@ -4,10 +4,11 @@ The first process is started with the service, a second one once the service has
 follow when jobs have all there are: a service that never needs them is spared their memory.
 
 Invariants: there are never more than `size + 1` processes, since a new one is started only after
-the one that it replaces has been reaped; never more than `size` jobs run; and one tenant never has
-more than its share of them, which is below `size`. A tenant whose job ended its process counts as
-running it until the new one is ready: whoever kills workers waits for their starts, and nobody else
-does.
+the one that it replaces has been reaped (or killed, where the kernel does not end it); never more
+than `size` jobs run; and one tenant never has more than its share of them, which is below `size`. A
+tenant whose job ended its process counts as running it until the new one is ready: whoever kills
+workers waits for their starts, and nobody else does. A job that ends, however it ends, gives its
+place back without another `await`.
 """
 
 import asyncio
@@ -17,7 +18,7 @@ import math
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -26,6 +27,7 @@ from workers.errors import JobFailed, LimitExceeded, Outcome, PoolBusy, WorkerEr
 from workers.limits import Limits
 from workers.process import Killed, StartError, Worker
 from workers.queue import Bounds, FairQueue
+from workers.shortage import Shortage
 
 log = logging.getLogger(__name__)
 
@@ -35,6 +37,7 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0
 """Seconds between two failing starts."""
 _AT_REST = 2
 """Processes without any job: one to take the next, and one for whoever comes meanwhile."""
+_PATIENCE = 60.0
 _SETTLING = 30.0
 """Seconds in which a service that has just started has better use for its CPU than a spare."""
 
@@ -67,6 +70,7 @@ class _Job:
     tenant: str
     size: int
     granted: "asyncio.Future[Worker]"
+    worker: Worker | None = None
 
 
 @dataclass(slots=True)
@@ -115,6 +119,8 @@ class Pool:
         at_rest: Processes that are started without a job. A job that takes the last idle one
             starts the next at once.
         settling: Seconds after the start of the first of them until the others are started.
+        patience: Seconds without a worker for any job, though jobs wait, after which the pool is
+            not ready; more than a job may take and a process to start.
         observe: Called once for each call, at its end; must not raise.
         path: Directories to import from, besides those of the interpreter.
 
@@ -133,6 +139,7 @@ class Pool:
         bounds: Bounds | None = None,
         at_rest: int = _AT_REST,
         settling: float = _SETTLING,
+        patience: float = _PATIENCE,
         observe: Callable[[Observation], None] | None = None,
         path: Sequence[Path] = (),
     ) -> None:
@@ -148,17 +155,32 @@ class Pool:
         self._workers: set[Worker] = set()
         # The one used last comes last and is used next: its caches are warm.
         self._idle: list[Worker] = []
+        self._running: set[Worker] = set()
+        # The tenant of each worker that has a job, or whose job has ended it until there is a new
+        # one. What is used is counted from these, so that no counter can differ from them.
+        self._places: dict[Worker, str] = {}
         self._at_rest = at_rest
         self._settling = settling
         self._all_taken = asyncio.Event()
-        self._running = 0
-        self._tenants: Counter[str] = Counter()
         self._stopped = False
+        self._shortage = Shortage(patience, self._describe)
 
     @property
     def ready(self) -> bool:
         """Whether a worker is running, so that a job need not wait for one to start."""
-        return bool(self._workers)
+        return not self.why_not_ready()
+
+    def why_not_ready(self) -> str:
+        """Return why jobs cannot be expected to get a worker; empty if they can."""
+        if not self._workers:
+            return "no worker process is ready"
+        return self._shortage.text
+
+    def _describe(self) -> str:
+        return (
+            f"processes: {len(self._workers)}, with a job: {len(self._running)}, "
+            f"jobs waiting: {len(self._queue)}"
+        )
 
     @property
     def pids(self) -> frozenset[int]:
@@ -173,7 +195,7 @@ class Pool:
 
     def running_by_tenant(self) -> dict[str, int]:
         """Return how many workers each tenant occupies."""
-        return {tenant: number for tenant, number in self._tenants.items() if number}
+        return dict(Counter(self._places.values()))
 
     def waiting_by_tenant(self) -> dict[str, int]:
         """Return how many jobs of each tenant wait for a worker."""
@@ -199,6 +221,7 @@ class Pool:
                     settled = min(settled, time.monotonic() + self._settling)
         finally:
             self._stopped = True
+            self._shortage.over()
             while (job := self._queue.take(lambda _: True)) is not None:
                 if not job.granted.done():
                     job.granted.set_exception(PoolBusy("the worker processes are stopping"))
@@ -268,65 +291,59 @@ class Pool:
         # effects. Only once more: a job may be the reason why the kernel ends processes.
         for _ in range(_TRIES):
             with contextlib.suppress(Killed):
-                worker = await self._take(tenant, size)
-                times.begin(worker)
-                try:
-                    return await run(worker)
-                finally:
-                    times.end(worker)
-                    self._give_back(worker)
+                async with self._taken(tenant, size) as worker:
+                    times.begin(worker)
+                    try:
+                        return await run(worker)
+                    finally:
+                        times.end(worker)
         raise JobFailed("its process was killed twice, perhaps for lack of memory in the container")
 
-    async def _take(self, tenant: str, size: int) -> Worker:
-        """Wait for a worker."""
+    @contextlib.asynccontextmanager
+    async def _taken(self, tenant: str, size: int) -> AsyncIterator[Worker]:
+        """Wait for a worker and hold it."""
         if self._stopped:
             raise PoolBusy("the worker processes are stopping")
         job = _Job(tenant, size, asyncio.get_running_loop().create_future())
         self._queue.put(job)
-        self._hand_out()
         try:
-            return await job.granted
-        except asyncio.CancelledError:
+            self._hand_out()
+            yield await job.granted
+        finally:
             self._queue.discard(job)
-            # Cancelled in the turn of the loop in which it got its worker.
-            if not job.granted.cancelled() and job.granted.exception() is None:
-                self._give_back(job.granted.result())
-            raise
+            # Also if it is cancelled in the iteration of the loop in which it gets its worker.
+            if job.worker is not None:
+                self._give_back(job.worker)
 
     def _hand_out(self) -> None:
-        while self._idle and self._running < self._size:
+        while self._idle and len(self._running) < self._size:
             job = self._queue.take(self._may_run)
             if job is None:
-                return
+                break
             # A cancelled one leaves the queue itself, in a later turn of the loop.
             if not job.granted.done():
-                worker = self._idle.pop()
-                worker.tenant = job.tenant
-                self._tenants[job.tenant] += 1
-                self._running += 1
+                job.worker = worker = self._idle.pop()
+                self._running.add(worker)
+                self._places[worker] = job.tenant
                 job.granted.set_result(worker)
+                self._shortage.over()
                 if not self._idle:
                     self._all_taken.set()
+        if self._idle and len(self._running) < self._size:
+            # Who waits now waits for its own share.
+            self._shortage.over()
+        elif len(self._queue):
+            self._shortage.begin()
 
     def _may_run(self, tenant: str) -> bool:
-        return self._tenants[tenant] < self._share
+        return sum(other == tenant for other in self._places.values()) < self._share
 
     def _give_back(self, worker: Worker) -> None:
-        self._running -= 1
+        self._running.discard(worker)
         if worker.usable:
-            self._release(worker)
+            del self._places[worker]
             self._idle.append(worker)
         self._hand_out()
-
-    def _release(self, worker: Worker) -> None:
-        """Stop counting a worker for the tenant of its last job."""
-        if worker.tenant is None:
-            return
-        self._tenants[worker.tenant] -= 1
-        # Counters of tenants that are gone would add up.
-        if not self._tenants[worker.tenant]:
-            del self._tenants[worker.tenant]
-        worker.tenant = None
 
     async def _keep(self, started: asyncio.Event) -> None:
         """Keep one process running; `started` is set once it has started for the first time."""
@@ -335,14 +352,18 @@ class Pool:
             worker = await self._started()
             started.set()
             if ended is not None:
-                self._release(ended)
+                self._places.pop(ended, None)
             self._workers.add(worker)
             self._idle.append(worker)
             self._hand_out()
             try:
-                code = await worker.exit_code()
+                code = await worker.wait()
                 # Negative codes are signals: -9 by the pool or for lack of memory, -24 for CPU.
-                log.info("a worker process has ended", extra={"pid": worker.pid, "code": code})
+                # Without a code it is still there, and replaced all the same.
+                level = logging.ERROR if code is None else logging.INFO
+                log.log(
+                    level, "a worker process has ended", extra={"pid": worker.pid, "code": code}
+                )
             finally:
                 self._workers.discard(worker)
                 if worker in self._idle:
