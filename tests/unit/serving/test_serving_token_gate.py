@@ -1,9 +1,10 @@
 """Tokens for /metrics: who is let in, how long answers are believed, and what a flood can do."""
 
 import asyncio
+import itertools
 import logging
 from collections import Counter
-from collections.abc import MutableMapping
+from collections.abc import Coroutine, MutableMapping
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from serving.probes import Probes, asgi_app
 from serving.token_gate import LONGEST, Busy, TokenGate, Verdict
 from tests.support.pools import until
 from tests.support.virtual_loop import run_virtually
+from tests.unit.cancelling import cancel_at_each_await
 
 
 class Reviews:
@@ -211,3 +213,33 @@ async def test_tokens_are_kept_as_hashes_only() -> None:
     kept = repr([vars(gate._allowed), vars(gate._refused)])
     assert "good" not in kept
     assert "weak" not in kept
+
+
+def test_a_request_that_is_cancelled_at_any_await_gives_its_review_back() -> None:
+    async def cancelled_behind_others() -> None:
+        reviews, tokens, others = Reviews(), itertools.count(), list[asyncio.Task[Verdict]]()
+        gate = reviews.guarding()
+
+        def decide() -> Coroutine[Any, Any, Verdict]:
+            return gate.decide(b"Bearer %d" % next(tokens))
+
+        async def behind_others() -> None:
+            # All places are taken at first, and free a little later.
+            others.extend(asyncio.create_task(decide()) for _ in range(4))
+            await asyncio.sleep(0)
+            await decide()
+
+        async def as_many_as_ever_are_reviewed() -> None:
+            await asyncio.gather(*others)
+            others.clear()
+            await asyncio.sleep(1)
+            reviews.gate.clear()
+            calls = [asyncio.create_task(decide()) for _ in range(4)]
+            await until(lambda: reviews.at_once == 4)
+            reviews.gate.set()
+            await asyncio.gather(*calls)
+            await asyncio.sleep(1)
+
+        assert await cancel_at_each_await(behind_others, as_many_as_ever_are_reviewed) > 3
+
+    run_virtually(cancelled_behind_others())

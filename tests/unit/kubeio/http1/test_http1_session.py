@@ -11,6 +11,7 @@ from kubeio.http1 import pool
 from kubeio.http1.errors import CannotConnect, ConnectTimeout, Disconnected, HttpError
 from kubeio.http1.pool import Address
 from kubeio.http1.request import Request
+from tests.unit.cancelling import cancel_at_each_await
 from tests.unit.kubeio.fake_api import until
 from tests.unit.kubeio.http1.servers import (
     OK,
@@ -297,3 +298,29 @@ def test_the_parts_of_a_url(url: str, address: Address) -> None:
 def test_what_is_no_url_of_a_server(url: str) -> None:
     with pytest.raises(ValueError, match=r"no http or https URL|[Pp]ort"):
         Address.parse(url)
+
+
+@pytest.mark.parametrize("fresh", [True, False])
+async def test_a_request_that_is_cancelled_at_any_await_gives_its_connection_back(
+    serve: Serve, fresh: bool
+) -> None:
+    async def in_parts(peer: Peer) -> None:
+        while True:
+            await peer.request()
+            for part in (OK[:20], OK[20:-1], OK[-1:]):
+                await peer.say(part)
+                await asyncio.sleep(0)
+
+    async with serve(in_parts) as server, session(server, limit=1) as opened:
+
+        async def another_is_answered() -> None:
+            async with asyncio.timeout(60):
+                assert await asked(opened, get()) == b"{}"
+            if fresh:
+                for connection in tuple(opened._pool._open):
+                    connection.abort()
+                    await connection.closed
+
+        assert await cancel_at_each_await(lambda: asked(opened, get()), another_is_answered) > 2
+        # Whatever was cancelled is closed, and the server has noticed.
+        await until(lambda: server.connections - server.ended == (0 if fresh else 1))

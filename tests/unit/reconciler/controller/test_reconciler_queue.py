@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from kudo_reconciler.controller.workqueue import QueueClosed, WorkQueue, namespace_limit
 from kudo_reconciler.keys import Key
+from tests.unit.cancelling import cancel_at_each_await
 
 T = TypeVar("T")
 A, B, C = (Key("ns", name) for name in "abc")
@@ -570,3 +571,26 @@ def test_no_key_is_worked_on_twice_at_once_and_none_is_forgotten(
         assert all(begun[key] >= asked[key] for key in asked)
 
     run(work())
+
+
+async def test_a_worker_that_is_cancelled_at_any_await_gives_its_key_back() -> None:
+    queue = WorkQueue(namespace_limit=1)
+
+    async def work() -> None:
+        key = await queue.get()
+        try:
+            await asyncio.sleep(0)
+        finally:
+            queue.done(key)
+
+    def before_the_key_comes() -> Coroutine[Any, Any, None]:
+        asyncio.get_running_loop().call_soon(asyncio.get_running_loop().call_soon, queue.add, A)
+        return work()
+
+    async def the_next_comes() -> None:
+        queue.add(A)
+        async with asyncio.timeout(60):
+            await work()
+        assert (queue.working(), queue.queued()) == ({}, {})
+
+    assert await cancel_at_each_await(before_the_key_comes, the_next_comes) > 2
