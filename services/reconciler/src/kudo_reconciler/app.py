@@ -187,7 +187,15 @@ class App:
         self._renderer = Renderer(environment.jobs, metrics.render_seconds.observe)
         self._events: EventRecorder | None = None
         self._recorder: Recorder | None = None
-        self._operations = Operations.within(settings.fairness, self.queue.add)
+        self._operations = self._new_operations()
+        metrics.operations.follow(
+            {
+                "operations_running": lambda: self._operations.slots.running,
+                "operations_waiting": lambda: self._operations.slots.queued,
+                "long_operations_running": lambda: self._operations.long_slots.running,
+                "long_operations_waiting": lambda: self._operations.long_slots.queued,
+            }
+        )
         self._events_refused = Tally()
         self._timing = Timing(idle=settings.watch_silence)
         self._reviews = AccessReviews(seconds)
@@ -220,6 +228,10 @@ class App:
         stores = (self._instances, self._versions, self._inventories)
         informers = [*(one.informer for one in stores), *self._accounts.directory.informers]
         return [one.resource.name for one in informers if not one.has_synced]
+
+    def _new_operations(self) -> Operations:
+        waited = self._metrics.operations.waited
+        return Operations.within(self._settings.fairness, self.queue.add, waited)
 
     def _new_accounts(self) -> Accounts:
         client, mode = self._client, self._settings.tenancy
@@ -340,7 +352,7 @@ class App:
             self._events = self._recorder = None
 
     def _parts(self, observer: Observer, events: EventRecorder, recorder: Recorder) -> Parts:
-        self._operations = Operations.within(self._settings.fairness, self.queue.add)
+        self._operations = self._new_operations()
         return Parts(
             settings=self._settings,
             environment=self._environment,

@@ -9,6 +9,7 @@ import pytest
 from kudo_reconciler.execution.operations import Operation, Operations, StillGoing
 from kudo_reconciler.execution.slots import Slots
 from kudo_reconciler.keys import Key
+from tests.unit.cancelling import cancel_at_each_await
 
 KEY = Key("ns", "i")
 FOREVER = 3600.0
@@ -207,3 +208,34 @@ async def test_closing_ends_everything() -> None:
     await bench.operations.close()
     assert len(bench.operations) == 0
     assert bench.woken == []
+
+
+async def test_an_operation_that_is_cancelled_at_any_await_gives_its_slots_back() -> None:
+    slots, long_slots = Slots(2, 1), Slots(2, 1)
+    operations = Operations(lambda _: None, slots, long_slots, wait_seconds=FOREVER)
+
+    async def work(operation: Operation[str]) -> str:
+        await asyncio.sleep(0)
+        await operation.takes_long("copying files")
+        await asyncio.sleep(0)
+        return "done"
+
+    async def two_after_each_other() -> None:
+        started = [operations.start(KEY, work) for _ in range(2)]
+        try:
+            for one in started:
+                await operations.wait_briefly([one])
+            await operations.ended()
+        finally:
+            await operations.cancel(started)
+
+    async def another_runs() -> None:
+        operation = operations.start(KEY, work)
+        async with asyncio.timeout(60):
+            await operations.ended()
+        assert operation.result() == "done"
+        for of_kind in (slots, long_slots):
+            assert (of_kind.held(), of_kind.waiting()) == ({}, {})
+        assert not len(operations)
+
+    assert await cancel_at_each_await(two_after_each_other, another_runs) > 4

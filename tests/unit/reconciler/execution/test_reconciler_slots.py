@@ -2,12 +2,15 @@
 
 import asyncio
 from collections import Counter
+from collections.abc import Coroutine
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kudo_reconciler.execution.slots import Slots
+from tests.unit.cancelling import cancel_at_each_await
 
 
 async def holding(slots: Slots, namespace: str, release: asyncio.Event, log: list[str]) -> None:
@@ -17,7 +20,7 @@ async def holding(slots: Slots, namespace: str, release: asyncio.Event, log: lis
 
 
 async def settle() -> None:
-    for _ in range(10):
+    for _ in range(100):
         await asyncio.sleep(0)
 
 
@@ -114,3 +117,87 @@ def test_the_bounds_hold_and_everybody_is_served(
             await asyncio.wait_for(use(slots, namespace), 60)
 
     asyncio.run(scenario())
+
+
+async def test_a_holder_that_is_cancelled_at_any_await_gives_its_slot_back() -> None:
+    slots, others = Slots(1, 1), list[asyncio.Task[None]]()
+
+    async def hold(namespace: str) -> None:
+        async with slots.taken(namespace):
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+
+    def behind_another() -> Coroutine[Any, Any, None]:
+        others.append(asyncio.create_task(hold("b")))
+        return hold("a")
+
+    async def all_are_free() -> None:
+        async with asyncio.timeout(60):
+            await asyncio.gather(*others, hold("a"), hold("b"))
+        assert (slots.held(), slots.waiting()) == ({}, {})
+
+    assert await cancel_at_each_await(behind_another, all_are_free) > 4
+
+
+@pytest.mark.parametrize("together", [True, False])
+async def test_twenty_namespaces_whose_operations_hang_leave_slots_to_others(
+    together: bool,
+) -> None:
+    slots, never, log = Slots(64, 16), asyncio.Event(), list[str]()
+    names = [f"hanging-{number}" for number in range(20)]
+    # All of them at the same time, or one after the other, each with all that it has.
+    order = names * 30 if together else sorted(names * 30)
+    hanging = [asyncio.create_task(holding(slots, name, never, log)) for name in order]
+    await settle()
+    assert max(slots.held().values()) <= 16
+    assert min(slots.held().values()) >= 1
+    finished = asyncio.Event()
+    finished.set()
+    others = [asyncio.create_task(holding(slots, "other", finished, log)) for _ in range(20)]
+    await settle()
+    assert log[-20:] == ["other"] * 20
+    for task in (*hanging, *others):
+        task.cancel()
+    await asyncio.wait([*hanging, *others])
+    assert (slots.held(), slots.waiting()) == ({}, {})
+
+
+@given(
+    limit=st.integers(2, 64),
+    share=st.integers(1, 63),
+    hanging=st.lists(st.integers(0, 70), max_size=200),
+)
+def test_whoever_holds_none_gets_a_slot_while_fewer_than_half_as_many_namespaces_hold_some(
+    limit: int, share: int, hanging: list[int]
+) -> None:
+    share = min(share, limit - 1)
+
+    async def scenario() -> None:
+        slots, never = Slots(limit, share), asyncio.Event()
+        tasks = [
+            asyncio.create_task(holding(slots, f"hanging-{number}", never, []))
+            for number in hanging
+        ]
+        await asyncio.sleep(0)
+        held = Counter(slots.held())
+        assert held.total() <= limit
+        assert max(held.values(), default=0) <= share
+        if len(set(hanging)) < min(limit // 2, limit - share):
+            async with slots.taken("other"):
+                assert slots.held()["other"] == 1
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+        assert (slots.held(), slots.waiting()) == ({}, {})
+
+    asyncio.run(scenario())
+
+
+async def test_a_share_above_one_half_is_had() -> None:
+    slots, end, log = Slots(10, 8), asyncio.Event(), list[str]()
+    tasks = [asyncio.create_task(holding(slots, "large", end, log)) for _ in range(10)]
+    await settle()
+    assert slots.held() == {"large": 8}
+    end.set()
+    await asyncio.gather(*tasks)

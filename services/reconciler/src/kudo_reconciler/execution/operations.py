@@ -127,8 +127,8 @@ class Operation(Generic[T]):
             self._wake(self._key)
 
 
-def _slots(share: Share) -> Slots:
-    return Slots(share.total, share.namespace)
+def _slots(share: Share, on_wait: Callable[[float], None] = lambda _: None) -> Slots:
+    return Slots(share.total, share.namespace, on_wait)
 
 
 @dataclass
@@ -150,9 +150,20 @@ class Operations:
     _named: dict[tuple[Key, str], tuple[Hashable, Operation[Any]]] = field(default_factory=dict)
 
     @classmethod
-    def within(cls, fairness: Fairness, wake: Callable[[Key], None]) -> "Operations":
-        """Return operations with these limits."""
-        return cls(wake, _slots(fairness.operations), _slots(fairness.long_operations))
+    def within(
+        cls,
+        fairness: Fairness,
+        wake: Callable[[Key], None],
+        on_wait: Callable[[float], None] = lambda _: None,
+    ) -> "Operations":
+        """Return operations with these limits.
+
+        Args:
+            fairness: The limits.
+            wake: As the attribute.
+            on_wait: Called with the seconds that each waited for its first slot.
+        """
+        return cls(wake, _slots(fairness.operations, on_wait), _slots(fairness.long_operations))
 
     def __len__(self) -> int:
         return len(self._going)

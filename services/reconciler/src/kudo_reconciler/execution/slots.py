@@ -1,12 +1,15 @@
 """Slots for operations: one limit for the process, and one for each namespace.
 
-The next free slot goes to the namespace that got one least recently, so that a namespace with
-hundreds of waiting operations delays another one by no more than its own share.
+Invariants: half of the slots are given only to namespaces that hold none, one to each. So
+namespaces whose calls hang keep one slot each once the other half is used, and whoever comes finds
+a free one. The next free slot goes to the namespace that got one least recently, so that a
+namespace with hundreds of waiting operations delays another one by no more than its own share. A
+holder that is cancelled, also while it waits, gives its slot back without another `await`.
 """
 
 import asyncio
 from collections import Counter, OrderedDict, deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 _Waiting = asyncio.Future[None]
@@ -18,14 +21,31 @@ class Slots:
     Args:
         limit: Slots of the process.
         share: Slots that one namespace may hold.
+        on_wait: Called with the seconds that an operation has waited, once it has its slot.
     """
 
-    def __init__(self, limit: int, share: int) -> None:
-        self._free = limit
+    def __init__(
+        self, limit: int, share: int, on_wait: Callable[[float], None] = lambda _: None
+    ) -> None:
+        self._limit = self._free = limit
         self._share = share
+        # A share above one half is what somebody has chosen.
+        self._reserved = min(limit // 2, limit - share)
+        self._on_wait = on_wait
         self._held: Counter[str] = Counter()
         # The namespace whose turn is next comes first.
         self._waiting: OrderedDict[str, deque[_Waiting]] = OrderedDict()
+
+    @property
+    def running(self) -> int:
+        """Return how many slots are held; from any thread."""
+        return self._limit - self._free
+
+    @property
+    def queued(self) -> int:
+        """Return how many operations wait for a slot; from any thread."""
+        # Copied at once, so that the dictionary does not change meanwhile.
+        return sum(map(len, tuple(self._waiting.values())))
 
     def held(self) -> dict[str, int]:
         """Return how many slots each namespace holds."""
@@ -38,33 +58,43 @@ class Slots:
     @asynccontextmanager
     async def taken(self, namespace: str) -> AsyncIterator[None]:
         """Hold a slot, once there is one."""
-        await self._acquire(namespace)
-        try:
-            yield
-        finally:
-            self._release(namespace)
-
-    async def _acquire(self, namespace: str) -> None:
-        if self._may_have(namespace) and namespace not in self._waiting:
-            self._hold(namespace)
-            return
-        granted: _Waiting = asyncio.get_running_loop().create_future()
+        loop = asyncio.get_running_loop()
+        began, granted = loop.time(), loop.create_future()
         self._waiting.setdefault(namespace, deque()).append(granted)
         try:
+            self._grant()
             await granted
-        except asyncio.CancelledError:
+            self._on_wait(loop.time() - began)
+            yield
+        finally:
+            # A future that is cancelled after its slot was granted has its result all the same.
             if granted.done() and not granted.cancelled():
                 self._release(namespace)
             else:
                 self._forget(namespace, granted)
-            raise
+            self._grant()
+
+    def _grant(self) -> None:
+        """Give the free slots to those who may have them."""
+        while (namespace := self._next()) is not None:
+            granted = self._waiting[namespace].popleft()
+            self._waiting.move_to_end(namespace)
+            if not self._waiting[namespace]:
+                del self._waiting[namespace]
+            # A cancelled one, whose task has not noticed yet, needs none.
+            if not granted.done():
+                self._free -= 1
+                self._held[namespace] += 1
+                granted.set_result(None)
+
+    def _next(self) -> str | None:
+        if not self._free:
+            return None
+        return next((name for name in self._waiting if self._may_have(name)), None)
 
     def _may_have(self, namespace: str) -> bool:
-        return self._free > 0 and self._held[namespace] < self._share
-
-    def _hold(self, namespace: str) -> None:
-        self._free -= 1
-        self._held[namespace] += 1
+        held = self._held[namespace]
+        return not held or (held < self._share and self._free > self._reserved)
 
     def _release(self, namespace: str) -> None:
         self._free += 1
@@ -72,22 +102,10 @@ class Slots:
         if not self._held[namespace]:
             # Nothing is kept of idle namespaces: there may be very many of them.
             del self._held[namespace]
-        self._grant_next()
-
-    def _grant_next(self) -> None:
-        for namespace, waiting in self._waiting.items():
-            if self._may_have(namespace):
-                granted = waiting.popleft()
-                self._waiting.move_to_end(namespace)
-                if not waiting:
-                    del self._waiting[namespace]
-                self._hold(namespace)
-                granted.set_result(None)
-                return
 
     def _forget(self, namespace: str, granted: _Waiting) -> None:
         waiting = self._waiting.get(namespace)
-        if waiting is not None:
+        if waiting is not None and granted in waiting:
             waiting.remove(granted)
             if not waiting:
                 del self._waiting[namespace]

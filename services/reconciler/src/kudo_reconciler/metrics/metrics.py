@@ -33,6 +33,7 @@ from kudo_reconciler.metrics.labels import (
     reconcile_label,
     verb_label,
 )
+from kudo_reconciler.metrics.operations import OperationMetrics
 from kudo_reconciler.metrics.queue import QueueMetrics
 from kudo_reconciler.metrics.watches import WatchCollector, Watched, WatchRestarts
 
@@ -47,6 +48,7 @@ class Metrics:
 
     Attributes:
         queue: What the work queue reports to.
+        operations: What operations report to.
         watches: What informers report to.
     """
 
@@ -58,6 +60,7 @@ class Metrics:
         PlatformCollector(registry=self.registry)
         GCCollector(registry=self.registry)
         self.queue = QueueMetrics(self.registry)
+        self.operations = OperationMetrics(self.registry)
         self.watches = WatchRestarts(self.registry)
         self._add_reconciles()
         self._add_runs()
