@@ -8,6 +8,8 @@ from typing import Final
 from kudo_cluster.installation import Installation
 from kudo_cluster.progress import Progress
 from tests.bench.figures import Figure
+from tests.bench.tenants.hanging import NAME as HANGING
+from tests.bench.tenants.hanging import measure_hanging
 from tests.bench.tenants.port import measure_port
 from tests.bench.tenants.silent import measure_silent
 from tests.bench.tenants.table import figures, missed, profile, table
@@ -17,6 +19,7 @@ from tests.support.hostile import inputs
 _MEASURES: Final[Mapping[str, Callable[[Tenants], Awaitable[list[Figure]]]]] = {
     "requests that never end": measure_port,
     "connections that send nothing": measure_silent,
+    HANGING: measure_hanging,
 }
 """What is measured by itself, by name."""
 

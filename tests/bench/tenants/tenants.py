@@ -169,7 +169,7 @@ class Tenants:
 
     async def run(self, sent: Input, *, others: bool) -> Found:
         """Send an input, beside others or alone, and return what came of it."""
-        namespace = await self._namespace("hostile")
+        namespace = await self.namespace("hostile")
         if sent.before is not None:
             await self._deploy(*sent.before, namespace)
         standing = await self.standing()
@@ -278,7 +278,7 @@ class Tenants:
 
     async def _burst(self) -> tuple[float, Seconds]:
         """Deploy Instances; return how long it took, and what CPU."""
-        namespace = await self._namespace("plain")
+        namespace = await self.namespace("plain")
         version = build.operator_version(
             "plain-1",
             templates={"all.yaml": build.template(build.config_map("{{ .Name }}", a="b"))},
@@ -304,7 +304,8 @@ class Tenants:
                 if not left:
                     return
 
-    async def _namespace(self, prefix: str) -> str:
+    async def namespace(self, prefix: str) -> str:
+        """Create a namespace, and return its name."""
         name = f"{prefix}-{next(self._numbers)}"
         await self.client.create(NAMESPACES, {"metadata": {"name": name}})
         return name
