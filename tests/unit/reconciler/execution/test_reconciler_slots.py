@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kudo_reconciler.execution.slots import Slots
+from tests.support.virtual_loop import run_virtually
 from tests.unit.cancelling import cancel_at_each_await
 
 
@@ -201,3 +202,36 @@ async def test_a_share_above_one_half_is_had() -> None:
     assert slots.held() == {"large": 8}
     end.set()
     await asyncio.gather(*tasks)
+
+
+@pytest.mark.parametrize(("seconds", "together"), [(0.1, 6), (1.5, 1)])
+def test_beside_namespaces_that_hang_only_one_whose_operations_are_quick_gets_several_slots(
+    seconds: float, together: int
+) -> None:
+    async def scenario() -> None:
+        slots, never = Slots(64, 16), asyncio.Event()
+        most = 0
+
+        async def work() -> None:
+            nonlocal most
+            async with slots.taken("other"):
+                await asyncio.sleep(seconds)
+                most = max(most, slots.held()["other"])
+
+        hanging = [
+            asyncio.create_task(holding(slots, f"hanging-{number}", never, []))
+            for number in sorted([*range(20)] * 30)
+        ]
+        await asyncio.sleep(0)
+        assert slots.running == 50
+        async with asyncio.TaskGroup() as group:
+            for _ in range(20):
+                group.create_task(work())
+        assert most == together
+        for task in hanging:
+            task.cancel()
+        await asyncio.wait(hanging)
+        assert (slots.held(), slots.waiting(), slots.running) == ({}, {}, 0)
+        assert not slots._quick
+
+    run_virtually(scenario())

@@ -1,8 +1,9 @@
 """Operations: work that may take long, done outside the workers of the queue.
 
 A reconcile starts an operation and waits for it briefly, since most take a few milliseconds. One
-that takes longer continues without a worker and enqueues its Instance when it ends; the next
-reconcile reads its result. Cancelling an operation waits at most for a write that is in flight.
+that takes longer, or has to wait for a slot, continues without a worker and enqueues its Instance
+when it ends; the next reconcile reads its result. Cancelling an operation waits at most for a write
+that is in flight.
 """
 
 import asyncio
@@ -65,7 +66,7 @@ class Operation(Generic[T]):
         self._long_slots = long_slots
         self._wake = wake
         self._waiter: _Waiter | None = None
-        self._long = self._dropped = False
+        self._long = self._queued = self._dropped = False
         self._task: asyncio.Task[T] | None = None
 
     def run(
@@ -78,8 +79,16 @@ class Operation(Generic[T]):
 
     async def _in_slot(self, slots: Slots, work: "Callable[[Operation[T]], Awaitable[T]]") -> T:
         async with self._slot:
-            await self._slot.enter_async_context(slots.taken(self._key.namespace))
+            await self._slot.enter_async_context(
+                slots.taken(self._key.namespace, self._has_to_wait)
+            )
+            self._queued = False
             return await work(self)
+
+    def _has_to_wait(self) -> None:
+        # Else hundreds of operations of namespaces whose slots are used would hold the workers.
+        self._queued = True
+        self._settle(ended=False)
 
     @property
     def ended(self) -> bool:
@@ -88,7 +97,7 @@ class Operation(Generic[T]):
     @property
     def may_end_soon(self) -> bool:
         """Whether a worker may wait for the end."""
-        return not self.ended and not self._long
+        return not self.ended and not self._long and not self._queued
 
     def result(self) -> T:
         """Return the result of an operation that has ended, or raise what it raised."""

@@ -1,16 +1,21 @@
 """Slots for operations: one limit for the process, and one for each namespace.
 
-Invariants: half of the slots are given only to namespaces that hold none, one to each. So
-namespaces whose calls hang keep one slot each once the other half is used, and whoever comes finds
-a free one. The next free slot goes to the namespace that got one least recently, so that a
-namespace with hundreds of waiting operations delays another one by no more than its own share. A
-holder that is cancelled, also while it waits, gives its slot back without another `await`.
+Invariants: half of the slots are given only to namespaces that hold none, one to each, or whose
+last operation was quick; the last eighth only to the former. So namespaces whose calls hang keep
+one slot each once the other half is used, and whoever comes finds a free one. The next free slot
+goes to the namespace that got one least recently, so that a namespace with hundreds of waiting
+operations delays another one by no more than its own share. A holder that is cancelled, also while
+it waits, gives its slot back without another `await`.
 """
 
 import asyncio
 from collections import Counter, OrderedDict, deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from typing import Final
+
+_QUICK_SECONDS: Final = 1.0
+"""An operation takes a few requests of milliseconds; one that hangs takes ten times this."""
 
 _Waiting = asyncio.Future[None]
 
@@ -31,6 +36,9 @@ class Slots:
         self._share = share
         # A share above one half is what somebody has chosen.
         self._reserved = min(limit // 2, limit - share)
+        self._reserved_of_quick = self._reserved // 4
+        # Those that hold a slot, or wait for one, whose last operation was quick.
+        self._quick: set[str] = set()
         self._on_wait = on_wait
         self._held: Counter[str] = Counter()
         # The namespace whose turn is next comes first.
@@ -56,23 +64,31 @@ class Slots:
         return {namespace: len(waiting) for namespace, waiting in self._waiting.items()}
 
     @asynccontextmanager
-    async def taken(self, namespace: str) -> AsyncIterator[None]:
-        """Hold a slot, once there is one."""
+    async def taken(
+        self, namespace: str, on_queue: Callable[[], None] = lambda: None
+    ) -> AsyncIterator[None]:
+        """Hold a slot, once there is one; `on_queue` is called if there is none yet."""
         loop = asyncio.get_running_loop()
         began, granted = loop.time(), loop.create_future()
         self._waiting.setdefault(namespace, deque()).append(granted)
         try:
             self._grant()
+            if not granted.done():
+                on_queue()
             await granted
             self._on_wait(loop.time() - began)
+            began = loop.time()
             yield
         finally:
             # A future that is cancelled after its slot was granted has its result all the same.
             if granted.done() and not granted.cancelled():
-                self._release(namespace)
+                self._release(namespace, quick=loop.time() - began < _QUICK_SECONDS)
             else:
                 self._forget(namespace, granted)
             self._grant()
+            if namespace not in self._held:
+                # Nothing is kept of idle namespaces: there may be very many of them.
+                self._quick.discard(namespace)
 
     def _grant(self) -> None:
         """Give the free slots to those who may have them."""
@@ -94,14 +110,18 @@ class Slots:
 
     def _may_have(self, namespace: str) -> bool:
         held = self._held[namespace]
-        return not held or (held < self._share and self._free > self._reserved)
+        reserved = self._reserved_of_quick if namespace in self._quick else self._reserved
+        return not held or (held < self._share and self._free > reserved)
 
-    def _release(self, namespace: str) -> None:
+    def _release(self, namespace: str, *, quick: bool) -> None:
         self._free += 1
         self._held[namespace] -= 1
         if not self._held[namespace]:
-            # Nothing is kept of idle namespaces: there may be very many of them.
             del self._held[namespace]
+        if quick:
+            self._quick.add(namespace)
+        else:
+            self._quick.discard(namespace)
 
     def _forget(self, namespace: str, granted: _Waiting) -> None:
         waiting = self._waiting.get(namespace)
