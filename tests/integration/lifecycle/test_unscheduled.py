@@ -135,6 +135,10 @@ async def test_a_change_beside_a_named_plan_runs_its_own_plan_after_that(idle_wo
     await idle_world.patch("i", {"planExecution": {"status": "FATAL_ERROR"}})
     ended = await idle_world.until_failed("i", "long")
     assert instances.entry(ended, "long")["message"].startswith("cancelled by")
+    assert ended["status"]["notInForce"] == {"parameters": ["A"], "plan": "deploy"}
+
+    # Nothing follows what failed; this one is COMPLETE.
+    await idle_world.patch("i", {"planExecution": {"planName": "b"}})
 
     after = await idle_world.until(
         "i",

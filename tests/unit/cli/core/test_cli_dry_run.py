@@ -217,7 +217,7 @@ def test_warnings_of_the_rules_are_shown(kudo: Cli, pot: FakeApi) -> None:
     ran = kudo("update", *INSTANCE, "-p", "CUPS=3", "-p", "TEA=green", CLIENT)
     assert ran.code == 0
     assert ran.err.startswith(
-        "Warning: plan 'brew' runs, triggered by TEA; no plan applies the change"
+        "Warning: plan 'brew' runs, triggered by TEA; when it is COMPLETE, plan"
     )
 
 

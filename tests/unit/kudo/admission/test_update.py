@@ -51,11 +51,30 @@ def test_deploy_runs_where_there_is_no_update_plan() -> None:
     assert mutated(instance({"NOTE": "hello"}), IDLE, NO_UPDATE).plan == "deploy"
 
 
-def test_a_parameter_that_no_plan_applies_is_warned_about() -> None:
+def test_a_parameter_that_gets_its_own_plan_afterwards_is_warned_about() -> None:
     decision = mutated(instance({"NOTE": "hello", "PORT": "81"}), IDLE)
-    assert len(decision.warnings) == 1
-    assert "plan 'custom' runs, triggered by PORT" in decision.warnings[0]
-    assert "NOTE" in decision.warnings[0]
+    (text,) = decision.warnings
+    assert text == (
+        "plan 'custom' runs, triggered by PORT; when it is COMPLETE, plan 'update' runs and brings "
+        "the change of NOTE into force, which has no trigger"
+    )
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"NOTE": "hello"}, {"PORT": "81"}, {"NOTE": "hello", "SIZE": "2"}],
+)
+def test_a_change_that_one_plan_brings_into_force_is_not_warned_about(
+    change: dict[str, str],
+) -> None:
+    assert mutated(instance(change), IDLE).warnings == ()
+
+
+def test_a_parameter_that_no_plan_would_ever_bring_into_force_is_denied() -> None:
+    bare = version(plans=("custom",))
+    both = {"NOTE": "hello", "PORT": "81"}
+    assert mutated(instance(both), IDLE, bare).reason == "NoPlanTriggered"
+    assert mutated(instance({"PORT": "81"}), IDLE, bare).plan == "custom"
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,6 @@ def test_a_changed_parameter_stays_to_be_applied_when_another_plan_runs(
     [
         ("update", {"NOTE": "x"}),
         ("custom", {"PORT": "81"}),
-        ("custom", {"PORT": "81", "NOTE": "x"}),
         ("deploy", {"SIZE": "2"}),
         ("deploy", {"PORT": "81", "NOTE": "x", "SIZE": "2"}),
     ],
@@ -70,10 +69,31 @@ def test_a_changed_parameter_comes_into_force_with_the_plan_that_the_rules_choos
     assert needed_after(found) == Revalidation()
 
 
-def test_of_several_changes_each_waits_for_its_own_plan() -> None:
-    found = begins("custom", {"PORT": "81", "SIZE": "2"})
+@pytest.mark.parametrize(
+    ("other", "plan"),
+    [({"SIZE": "2"}, "deploy"), ({"NOTE": "x"}, "update"), ({"SIZE": "-"}, "deploy")],
+)
+def test_of_several_changes_each_waits_for_its_own_plan(other: dict[str, str], plan: str) -> None:
+    found = begins("custom", {"PORT": "81", **other})
     assert in_force(found) == {"PORT": fingerprint("81")}
-    assert needed_after(found) == Revalidation("deploy")
+    assert needed_after(found) == Revalidation(plan)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "plan"),
+    [
+        ({"NOTE": "x"}, None),
+        ({"SIZE": "2"}, None),
+        ({"PORT": "81"}, "custom"),
+        ({"PORT": "-"}, "custom"),
+        ({"PORT": "81", "SIZE": "2"}, "custom"),
+    ],
+)
+def test_an_upgrade_leaves_what_admission_has_sent_after_it(
+    parameters: dict[str, str], plan: str | None
+) -> None:
+    found = begins("upgrade", parameters, of="first-2")
+    assert needed_after(found, "first-2") == Revalidation(plan)
 
 
 def test_a_parameter_that_no_version_declares_comes_into_force_with_any_plan() -> None:

@@ -9,8 +9,10 @@ from kudo.names import PLAN_CLEANUP
 from kudo.runs.last_run import in_force
 from kudo.runs.plan_choice import (
     IDLE,
+    NO_PLAN,
     PlanChoice,
     active_run,
+    not_in_force_after,
     plan_for_parameters,
     plan_for_upgrade,
     used_uids,
@@ -182,6 +184,15 @@ class Change:
     @computed
     def by_parameters(self) -> PlanChoice:
         return plan_for_parameters(self.version, self.counted)
+
+    @computed
+    def after_parameters(self) -> PlanChoice:
+        """The plan that runs after `by_parameters`, for what that leaves out (C8)."""
+        plan = self.by_parameters.plan
+        if self.upgrade or plan is None:
+            return NO_PLAN
+        rest = not_in_force_after(self.version, plan, self.counted)
+        return plan_for_parameters(self.version, rest)
 
     @computed
     def needed(self) -> str | None:

@@ -377,11 +377,12 @@ def _kept_parameters(change: Change) -> dict[str, str]:
 def _warnings(change: Change) -> tuple[str, ...]:
     if change.upgrade:
         return _downgrade(change)
-    choice = change.by_parameters
-    if not choice.explicit or not choice.fallback:
+    first, second = change.by_parameters, change.after_parameters
+    if second.plan is None:
         return ()
-    text = f"plan '{choice.plan}' runs, triggered by {listed(choice.explicit)}; no plan applies "
-    return (f"{text}the change of {listed(choice.fallback)}, which has no trigger",)
+    text = f"plan '{first.plan}' runs, triggered by {listed(first.explicit)}; when it is COMPLETE, "
+    text = f"{text}plan '{second.plan}' runs and brings the change of {listed(second.fallback)} "
+    return (f"{text}into force, which has no trigger",)
 
 
 def _downgrade(change: Change) -> tuple[str, ...]:

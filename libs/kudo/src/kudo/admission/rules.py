@@ -304,6 +304,11 @@ def a_retry_continues_the_last_run(change: Change) -> Iterator[Problem]:
     yield from retry_problems(judged, change.version, change.retry)
 
 
+def every_change_has_a_plan(change: Change) -> Iterator[Problem]:
+    """D10, for a parameter beside one with a trigger: its value would never come into force."""
+    yield from change.after_parameters.problems
+
+
 def an_upgrade_keeps_the_operator(change: Change) -> Iterator[Problem]:
     """Another operator is never an upgrade; `upgradableFrom` is honoured where it is set."""
     if change.left is not None:
@@ -377,6 +382,7 @@ PLAN_RULES: tuple[Rule, ...] = (
     cleanup_is_not_manual,
     a_retry_continues_the_last_run,
     an_upgrade_has_a_plan,
+    every_change_has_a_plan,
 )
 SUBMITTED_ONLY: frozenset[Rule] = frozenset({an_upgrade_comes_alone, an_update_comes_alone})
 """Rules that cannot be evaluated once mutation has added a trigger."""

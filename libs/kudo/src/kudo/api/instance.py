@@ -376,6 +376,20 @@ class Orphan(ApiModel):
     task: str | None = Field(None, description="The task that applied it last.")
 
 
+class NotInForce(ApiModel):
+    """Parameters that have another value than the one in force."""
+
+    parameters: tuple[str, ...] = Field((), description="Their names, 20 at most.")
+    parameters_left_out: int | None = Field(
+        None, description="How many more there are.", json_schema_extra=_SECONDS
+    )
+    plan: str | None = Field(
+        None,
+        description="The plan that brings them into force: it runs once the last run is COMPLETE, "
+        "or when somebody triggers it. None while Ready says what forbids it.",
+    )
+
+
 class InstanceStatus(ApiModel):
     """What the reconciler observed: the state of plans, and conditions."""
 
@@ -394,6 +408,9 @@ class InstanceStatus(ApiModel):
     )
     last_run: LastRun | None = Field(
         None, description="What the last run was started with, and its state."
+    )
+    not_in_force: NotInForce | None = Field(
+        None, description="Parameters whose value no run has brought into force yet."
     )
     suspended_at: str | None = Field(
         None, description="Since when the Instance is suspended.", json_schema_extra=_TIME

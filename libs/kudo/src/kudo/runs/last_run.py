@@ -3,7 +3,8 @@
 It holds the configuration in force, with which changes are compared: an OperatorVersion and a
 fingerprint of each parameter. Each moves only in a run that the rules choose for its change, or in
 `deploy`. Where the Instance had other values when the run began, `pendingParameters` has their
-fingerprints; both together tell what the run began with.
+fingerprints; both together tell what the run began with. What is not in force gets a run of its own
+afterwards; see `revalidation`.
 
 Beside it stands the cause of the run, and the OperatorVersion that the Instance may go back to.
 """
@@ -24,7 +25,7 @@ from kudo.api import (
 from kudo.execution import status_of
 from kudo.names import PLAN_DEPLOY
 from kudo.problems import Problem, listed, shown
-from kudo.runs.plan_choice import plan_for_parameters, plan_for_upgrade
+from kudo.runs.plan_choice import not_in_force_after, plan_for_parameters, plan_for_upgrade
 from kudo.values.fingerprints import fingerprint_of_object, fingerprints
 
 _REMOVED = ""
@@ -56,14 +57,13 @@ def record_of(instance: Instance, version: OperatorVersion, account: str | None 
     """
     last, now = instance.status.last_run, fingerprints(instance.parameters)
     before = _parameters(last)
-    if _takes_all(instance, version):
+    pending = _pending(instance, version)
+    if _takes_version(instance, version):
         namespace, name = instance.operator_version_key
         reference: ObjectReference | None = ObjectReference(namespace=namespace, name=name)
         operator: str | None = version.operator_name or None
-        pending = frozenset[str]()
     else:
         reference, operator = (last.operator_version, last.operator) if last else (None, None)
-        pending = _pending(instance, version)
     kept = {name: before[name] for name in pending if name in before}
     return LastRun(
         plan=instance.scheduled.plan_name or "",
@@ -235,8 +235,8 @@ def has_run(instance: Instance) -> bool:
     return any(status is not ExecutionStatus.NEVER_RUN for status in statuses)
 
 
-def _takes_all(instance: Instance, version: OperatorVersion) -> bool:
-    """Whether all that the Instance has comes into force with its scheduled run."""
+def _takes_version(instance: Instance, version: OperatorVersion) -> bool:
+    """Whether the OperatorVersion of the Instance comes into force with its scheduled run."""
     plan, last = instance.scheduled.plan_name or "", in_force(instance)
     if plan == PLAN_DEPLOY:
         return True
@@ -248,19 +248,23 @@ def _takes_all(instance: Instance, version: OperatorVersion) -> bool:
 
 
 def _pending(instance: Instance, version: OperatorVersion) -> frozenset[str]:
-    """Return the changed parameters that the scheduled run does not bring into force."""
-    plan, last, changed = (
-        instance.scheduled.plan_name,
-        in_force(instance),
-        changed_parameters(instance),
-    )
-    if last is None or version_in_force(last) != instance.operator_version_key:
+    """Return the changed parameters that the scheduled run does not bring into force.
+
+    The next plan that the rules choose for them brings at least one of them into force, so that
+    they become fewer with each run.
+    """
+    plan, last = instance.scheduled.plan_name or "", in_force(instance)
+    changed = changed_parameters(instance)
+    if last is not None and version_in_force(last) == instance.operator_version_key:
+        return not_in_force_after(version, plan, changed)
+    if not _takes_version(instance, version):
         return changed
-    if plan == plan_for_parameters(version, changed).plan:
-        return frozenset[str]()
-    # Nothing is chosen for those that the version does not declare, so nothing is missed either.
-    declared = changed & version.declared.keys()
-    return frozenset(n for n in declared if plan_for_parameters(version, [n]).plan != plan)
+    if last is None or plan == PLAN_DEPLOY:
+        return frozenset()
+    # An upgrade brings its new parameters into force, and whatever `deploy` would. Admission has
+    # others sent after it. Here they came past it, and a parameter that had a value is no new one.
+    others = not_in_force_after(version, plan, changed & _parameters(last).keys())
+    return frozenset(n for n in others if plan_for_parameters(version, [n]).plan != PLAN_DEPLOY)
 
 
 def _parameters(last: LastRun | None) -> Mapping[str, str]:

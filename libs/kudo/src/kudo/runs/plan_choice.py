@@ -22,7 +22,7 @@ class PlanChoice:
     Attributes:
         plan: Name of the plan; None when `problems` says why none can be chosen.
         explicit: Parameters whose own trigger named the plan.
-        fallback: Parameters without a trigger, which would run `update` or `deploy`.
+        fallback: Parameters without a trigger, which `update` or `deploy` brings into force.
         problems: Why no plan can be chosen.
     """
 
@@ -58,7 +58,10 @@ def plan_for_upgrade(version: OperatorVersion) -> PlanChoice:
 
 
 def plan_for_parameters(version: OperatorVersion, names: Iterable[str]) -> PlanChoice:
-    """Choose the plan for changed parameters; undeclared names are skipped."""
+    """Choose the plan that runs first for changed parameters; undeclared names are skipped.
+
+    It may leave some of them to a plan that runs after it; see `not_in_force_after`.
+    """
     declared = [p for name in sorted(names) if (p := version.parameter(name)) is not None]
     if not declared:
         return NO_PLAN
@@ -78,6 +81,18 @@ def plan_for_parameters(version: OperatorVersion, names: Iterable[str]) -> PlanC
     if plan is None:
         return PlanChoice(fallback=fallback, problems=(_nothing_to_run(version, fallback),))
     return PlanChoice(plan, explicit, fallback)
+
+
+def not_in_force_after(version: OperatorVersion, plan: str, names: Iterable[str]) -> frozenset[str]:
+    """Return the changed parameters that a run of a plan does not bring into force.
+
+    `deploy` leaves none, any other plan those for which alone the rules choose another one.
+    Undeclared parameters are skipped: nothing is chosen for them, so nothing is missed.
+    """
+    if plan == PLAN_DEPLOY:
+        return frozenset()
+    declared = version.declared.keys() & set(names)
+    return frozenset(n for n in declared if plan_for_parameters(version, [n]).plan != plan)
 
 
 def _trigger_problems(declared: Parameter, version: OperatorVersion) -> Iterator[Problem]:

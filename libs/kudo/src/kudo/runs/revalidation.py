@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 from kudo.api import Instance, LastRun, OperatorVersion, Parameter, PlanStatus
 from kudo.execution import status_of
-from kudo.names import PLAN_CLEANUP, PLAN_DEPLOY
+from kudo.names import PLAN_CLEANUP
 from kudo.parameters import check_value, missing_required
 from kudo.problems import Problem, first_problems, shown_name
 from kudo.runs.last_run import changed_parameters, has_run, in_force, version_in_force
-from kudo.runs.plan_choice import PlanChoice, plan_for_parameters, plan_for_upgrade
+from kudo.runs.needs import due_plan
 from kudo.runs.upgrades import Before, of_record, operator_problems, stays, unknown_hint
 from kudo.tenancy import Tenancy, may_use, not_granted
 from kudo.values.checks import Check, read_fully
@@ -62,7 +62,7 @@ def revalidate_idle(
     problems = first_problems(violations(instance, version, check, before=before))
     if problems:
         return Revalidation(problems=problems)
-    choice = _needed(instance, version)
+    choice = due_plan(instance, version)
     return Revalidation(choice.plan, choice.problems)
 
 
@@ -184,16 +184,3 @@ def _is_immutable(definition: Parameter, last: LastRun, left: Before | None) -> 
     if left is None:
         return bool(definition.immutable)
     return stays(left, definition, had_value=definition.name in (last.parameters or {}))
-
-
-def _needed(instance: Instance, version: OperatorVersion) -> PlanChoice:
-    last = in_force(instance)
-    if last is None:
-        if PLAN_DEPLOY in version.plans:
-            return PlanChoice(PLAN_DEPLOY)
-        text = f"couldn't find '{PLAN_DEPLOY}' plan in the operatorversion {version.metadata.name}"
-        problem = Problem("DeployPlanMissing", text, "spec.operatorVersion")
-        return PlanChoice(problems=(problem,))
-    if version_in_force(last) != instance.operator_version_key:
-        return plan_for_upgrade(version)
-    return plan_for_parameters(version, changed_parameters(instance))

@@ -22,6 +22,7 @@ from kudo.names import PLAN_CLEANUP, PLAN_DEPLOY, PLAN_UPDATE, PLAN_UPGRADE
 from kudo.runs import conditions
 from kudo.runs.conditions import Situation
 from kudo.runs.last_run import record_of
+from kudo.runs.needs import not_in_force
 from kudo.runs.recorded import superseded_by
 from kudo.runs.suspension import with_suspension
 
@@ -59,6 +60,7 @@ def begun(
     if status.last_run is None or status.last_run.uid != uid:
         # Also of a run that the original began.
         status = status.model_copy(update={"last_run": record_of(instance, version, account)})
+        status = with_not_in_force(instance, status, version)
     elif account and not status.last_run.service_account_name:
         # It began as the reconciler, and the mode has changed since.
         last = status.last_run.model_copy(update={"service_account_name": account})
@@ -100,6 +102,14 @@ def held_up(instance: Instance, now: str) -> InstanceStatus:
     status = with_suspension(instance, instance.status, now)
     situation = Situation(None, running=instance.scheduled.plan_name or "", suspended=True)
     return with_conditions(instance, status, situation, now)
+
+
+def with_not_in_force(
+    instance: Instance, status: InstanceStatus, version: OperatorVersion
+) -> InstanceStatus:
+    """Return the status with the parameters whose value is not in force, by its record."""
+    found = not_in_force(instance.model_copy(update={"status": status}), version)
+    return status.model_copy(update={"not_in_force": found})
 
 
 def with_entry(status: InstanceStatus, entry: PlanStatus) -> InstanceStatus:

@@ -7,7 +7,7 @@ from kudo.execution import ensure_entries, fail
 from kudo.runs.conditions import Situation
 from kudo.runs.recorded import end_unknown
 from kudo.runs.revalidation import revalidate_idle
-from kudo.runs.status import running, with_entries
+from kudo.runs.status import running, with_entries, with_not_in_force
 from kudo.runs.suspension import with_suspension
 from kudo.tenancy import not_granted
 from kudo_reconciler.controller.context import AGAIN_SECONDS, ReconcileContext, Result
@@ -36,7 +36,16 @@ class Idle:
             uid = entry.uid or instance.metadata.uid
             context.events.warning(instance, uid, "PlanResultUnknown", text)
         status = with_entries(paused, entries)
-        revalidation = await context.revalidate(instance, version, revalidate_idle)
+        # By its stored status, the last run would still be going on if its end was not seen.
+        judged = instance.model_copy(update={"status": status})
+        revalidation = await context.revalidate(judged, version, revalidate_idle)
+        if revalidation.plan is not None:
+            await context.instances.schedule(instance, revalidation.plan, context.fresh_uid())
+            return Result("scheduled", requeue_after=AGAIN_SECONDS)
+        last = status.last_run
+        differs = revalidation.problems or (last is not None and last.pending_parameters)
+        if (differs or status.not_in_force) and not context.lacks_grant(instance, version):
+            status = with_not_in_force(instance, status, version)
         if revalidation.problems:
             first = revalidation.problems[0]
             text = "; ".join(problem.message for problem in revalidation.problems)
@@ -45,9 +54,6 @@ class Idle:
             status = context.upkeep.with_orphans(instance, status)
             await context.write_situation(instance, status, Situation((first.reason, text)))
             return Result("refused")
-        if revalidation.plan is not None:
-            await context.instances.schedule(instance, revalidation.plan, context.fresh_uid())
-            return Result("scheduled", requeue_after=AGAIN_SECONDS)
         upkept = await context.upkeep.of(instance, version)
         instance, status = upkept.instance, context.upkeep.with_orphans(instance, status)
         found = await context.readiness.of(instance, status)
