@@ -16,6 +16,7 @@ from kubectl_kudo.get.owned_objects import OwnedObject
 from kubectl_kudo.get.parameters import Parameter, parameters_of
 from kubectl_kudo.get.recent_events import Event
 from kubectl_kudo.state.children import Member
+from kubectl_kudo.state.not_in_force import pending
 from kubectl_kudo.state.runs import TIMED_OUT, active, entries, status_of, timed_out
 from kubectl_kudo.state.suspension import is_suspended
 from kudo.names import LABEL_OPERATOR
@@ -101,6 +102,7 @@ class Description:
             "ready": {key: ready.get(key) for key in ("status", "reason", "message")},
             "scheduledPlan": self.scheduled,
             **self._suspension(),
+            **({"notInForce": waiting} if (waiting := pending(self.instance)) else {}),
             **self._orphans(),
             "parameters": [parameter.to_data() for parameter in self.parameters],
             "plans": [self._plan(name, entry) for name, entry in self.plans()],

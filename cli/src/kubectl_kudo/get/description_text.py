@@ -21,6 +21,7 @@ from kubectl_kudo.get.owned_objects import OwnedObject
 from kubectl_kudo.get.parameters import Parameter
 from kubectl_kudo.state.children import Member
 from kubectl_kudo.state.next_commands import flags_of
+from kubectl_kudo.state.not_in_force import not_in_force
 from kubectl_kudo.state.runs import key_of, run_facts
 from kubectl_kudo.state.suspension import is_deleting, is_suspended, suspension
 
@@ -67,6 +68,7 @@ def _head(description: Description, now: datetime) -> str:
         "Ready": _ready(instance),
         "Scheduled plan": cell(description.scheduled),
         **({"Suspended": suspension(instance)} if is_suspended(instance) else {}),
+        **({"Not in force": waiting} if (waiting := not_in_force(instance)) else {}),
         **({"Orphans": text} if (text := _orphans(instance)) else {}),
     }
     width = max(map(len, rows)) + 1

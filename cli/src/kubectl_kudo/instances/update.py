@@ -41,9 +41,10 @@ COMMAND = Command(
     "Change parameters of an instance; the plan that they trigger runs.",
     run,
     flags=(INSTANCE, *PARAMETERS, SERVICE_ACCOUNT, *WAITING, *WRITING),
-    more="Parameters that are not named keep their values. --service-account alone runs no plan: "
-    "the next\nplan acts as that account. It cannot be changed while a plan runs.\n\n"
-    + CHANGE_HELP,
+    more="Parameters that are not named keep their values. One without a trigger that is changed "
+    "together\nwith one that has a trigger comes into force after that plan, with update, else deploy; "
+    "--wait\nwaits for both. --service-account alone runs no plan: the next plan acts as that "
+    "account.\nIt cannot be changed while a plan runs.\n\n" + CHANGE_HELP,
     examples=(
         (
             "Change one parameter and wait for the plan",

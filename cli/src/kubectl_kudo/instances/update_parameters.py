@@ -1,17 +1,28 @@
-"""Sets parameters of an Instance, and waits for the plan that they trigger."""
+"""Sets parameters of an Instance, and waits until they are in force."""
+
+import asyncio
 
 from kubectl_kudo.core.arguments import Args
+from kubectl_kudo.core.errors import CliError, ExitCode
 from kubectl_kudo.core.kinds import INSTANCES
 from kubectl_kudo.core.output import JsonObject, say, talk
 from kubectl_kudo.core.session import Session
-from kubectl_kudo.state.outcome import triggered, triggered_plan
+from kubectl_kudo.state.not_in_force import not_in_force, pending
+from kubectl_kudo.state.outcome import (
+    Target,
+    following,
+    outcome_of_following,
+    triggered,
+    triggered_plan,
+)
+from kubectl_kudo.state.runs import key_of
 from kubectl_kudo.state.unknown_names import parameters_suggested
 from kubectl_kudo.state.waiting import wait_and_show
 from kudo.parameters import with_plain_booleans
 
 
 async def update(session: Session, args: Args, values: dict[str, str]) -> None:
-    """Set the values and, if wanted, wait for the run that this triggers."""
+    """Set the values and, if wanted, wait for the runs that this triggers."""
     before = await session.existing_instance(args.instance)
     declared = await _as_declared(session, before, values)
     patch: JsonObject = {"spec": {"parameters": declared} if declared else {}}
@@ -23,8 +34,12 @@ async def update(session: Session, args: Args, values: dict[str, str]) -> None:
     session.report.done(f"Instance {args.instance} was updated.")
     session.report.foretell(triggered_plan(before, after))
     session.report.show(session.writes.objects[-1])
-    if args.wait and not session.report.dry:
+    if session.report.dry:
+        return
+    if args.wait:
         await _wait(session, args, before, after)
+    elif triggered(before, after) is None and pending(after):
+        talk(f"Not in force: {not_in_force(after)}.")
 
 
 async def _as_declared(
@@ -42,8 +57,31 @@ async def _as_declared(
 
 async def _wait(session: Session, args: Args, before: JsonObject, after: JsonObject) -> None:
     target = triggered(before, after)
-    if target is None:
+    if target is None and not pending(after):
         talk("The values were set already: no plan was triggered, there is nothing to wait for.")
         return
-    await wait_and_show(session, target, after, limit=args.wait_time)
-    say(f"instance {target.key} ready")
+    ends = asyncio.get_running_loop().time() + args.wait_time
+    instance: JsonObject | None = after
+    if target is not None:
+        instance = await wait_and_show(session, target, after, limit=args.wait_time)
+    while instance is not None and (target := _next(instance)) is not None:
+        left = max(1, round(ends - asyncio.get_running_loop().time())) if args.wait_time else 0
+        instance = await wait_and_show(
+            session, target, instance, limit=left, outcome_of=outcome_of_following
+        )
+    say(f"instance {key_of(after)} ready")
+
+
+def _next(instance: JsonObject) -> Target | None:
+    """Return the run that brings the rest of the values into force; None if all are.
+
+    Raises:
+        CliError: nothing will run for them by itself.
+    """
+    target = following(instance)
+    if target is not None or not pending(instance):
+        return target
+    raise CliError(
+        f"instance {key_of(instance)}: not in force: {not_in_force(instance)}",
+        code=ExitCode.PLAN_FAILED,
+    )

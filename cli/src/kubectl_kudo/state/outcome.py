@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from enum import Enum, auto
 
 from kubectl_kudo.core.terminal import clean, continued, word
+from kubectl_kudo.state.not_in_force import is_due, not_in_force
 from kubectl_kudo.state.runs import (
     COMPLETE,
     FATAL_ERROR,
@@ -111,6 +112,18 @@ def present_run(instance: JsonObject) -> Target | None:
     if plan is None:
         return None
     return replace(target, plan=plan, uid=entries(instance)[plan].get("uid") or "")
+
+
+def following(instance: JsonObject) -> Target | None:
+    """Return the run that the reconciler schedules for what is not in force; None if there is none.
+
+    It runs already, after the present one, or is about to be scheduled.
+    """
+    target, run = Target(_uid(instance), key_of(instance)), active(instance)
+    execution = (instance.get("spec") or {}).get("planExecution") or {}
+    if run is not None and (not_in_force(instance) or not execution.get("requestedBy")):
+        return replace(target, plan=run.plan, uid=run.uid)
+    return replace(target, before=used_uids(instance)) if is_due(instance) else None
 
 
 def advance(target: Target, instance: JsonObject | None) -> Target:
@@ -217,6 +230,15 @@ def outcome_of_present(target: Target, instance: JsonObject | None) -> Outcome:
     if status_of(entry) == FATAL_ERROR:
         return Outcome(State.FAILED, failure(target.key, target.plan, entry))
     return DONE
+
+
+def outcome_of_following(target: Target, instance: JsonObject | None) -> Outcome:
+    """Return whether a run of `following` is over, also if nobody schedules it after all."""
+    known = instance is not None and _uid(instance) == target.instance
+    if instance is None or not known or target.uid or is_due(instance):
+        return outcome_of(target, instance)
+    text = not_in_force(instance)
+    return Outcome(State.FAILED, f"instance {target.key}: not in force: {text}") if text else DONE
 
 
 def outcome_of_cancel(target: Target, instance: JsonObject | None) -> Outcome:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kubectl_kudo.core.cells import local_time, printable
 from kubectl_kudo.core.tree import Node
+from kubectl_kudo.state.not_in_force import not_in_force
 from kubectl_kudo.state.runs import (
     NEVER_RUN,
     PENDING,
@@ -50,10 +51,13 @@ def label(instance: JsonObject) -> str:
 
 
 def instance_node(instance: JsonObject) -> Node:
-    """Return the line of an Instance; below it its account and its pause, if it has them."""
+    """Return the line of an Instance; below it its account, its pause, and what is not in force."""
     account = (instance.get("spec") or {}).get("serviceAccountName")
     acting = f"acts as service account {account}" if account else ""
-    texts = filter(None, (acting, suspension(instance)))
+    waiting = not_in_force(instance)
+    texts = filter(
+        None, (acting, suspension(instance), f"not in force: {waiting}" if waiting else "")
+    )
     return Node(label(instance), [Node(capitalised(text)) for text in texts])
 
 
