@@ -42,9 +42,9 @@ COMMAND = Command(
     run,
     flags=(INSTANCE, *PARAMETERS, SERVICE_ACCOUNT, *WAITING, *WRITING),
     more="Parameters that are not named keep their values. One without a trigger that is changed "
-    "together\nwith one that has a trigger comes into force after that plan, with update, else deploy; "
-    "--wait\nwaits for both. --service-account alone runs no plan: the next plan acts as that "
-    "account.\nIt cannot be changed while a plan runs.\n\n" + CHANGE_HELP,
+    "together\nwith one that has a trigger comes into force after that plan, with update, else "
+    "deploy; --wait\nwaits for both. --service-account alone runs no plan: the next plan acts as "
+    "that account.\nIt cannot be changed while a plan runs.\n\n" + CHANGE_HELP,
     examples=(
         (
             "Change one parameter and wait for the plan",

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from kudo.api import ExecutionStatus, PlanStatus
 from kudo.execution import status_of
-from kudo.names import PLAN_CLEANUP
+from kudo.names import PLAN_CLEANUP, PLAN_DEPLOY, PLAN_UPDATE
 from kudo.runs.plan_choice import active_run, has_uid_of_another_plan
 from kudo.runs.revalidation import ended_cleanup
 from kudo.runs.status import running
@@ -119,6 +119,22 @@ def the_record_of_a_run_stays_what_it_began_with(write: Write) -> None:
     assert new.model_copy(update=may) == old, f"the record of {old.uid} moved"
 
 
+def a_value_comes_into_force_with_its_own_plan(write: Write) -> None:
+    """Its trigger, else `update`, else `deploy`; besides `deploy`, and the run of an upgrade."""
+    old, new, version = write.before.status.last_run, write.after.status.last_run, write.versions[1]
+    if not write.lawful or write.by != "reconciler":
+        return
+    if version is None or old is None or new is None or old.uid == new.uid:
+        return
+    if old.operator_version != new.operator_version or new.plan == PLAN_DEPLOY:
+        return
+    fallback = PLAN_UPDATE if PLAN_UPDATE in version.plans else PLAN_DEPLOY
+    for one in version.parameters:
+        moved = (old.parameters or {}).get(one.name) != (new.parameters or {}).get(one.name)
+        own = one.trigger or fallback
+        assert not moved or own == new.plan, f"{one.name}, of plan {own}, moves with {new.plan}"
+
+
 def no_admitted_trigger_is_lost(write: Write) -> None:
     """A run that was admitted begins, unless a user replaces it by the same plan or deletes."""
     uid = write.before.scheduled.uid or ""
@@ -173,6 +189,7 @@ PROMISES: tuple[Callable[[Write], None], ...] = (
     immutable_parameters_stay,
     runs_use_the_immutable_parameters_of_the_runs_before,
     the_record_of_a_run_stays_what_it_began_with,
+    a_value_comes_into_force_with_its_own_plan,
     no_admitted_trigger_is_lost,
     an_admitted_run_has_a_uid_of_its_own,
     runs_only_go_forward,

@@ -41,14 +41,15 @@ def instance(
         entries: The entries of status.planStatus.
         deleting: Whether deletionTimestamp is set.
         last: What lastRun holds of FIXED; empty if there is no lastRun.
-        ran: The plan of lastRun; its uid is A.
+        ran: The plan of lastRun, and its uid as in "deploy/B" if that is not A.
         recorded: uid of the failed run of deploy that the history has; empty if it has none.
         values: The parameters.
     """
     plan, _, uid = run.partition("/")
     status: JsonObject = {"planStatus": {found["name"]: found for found in entries}}
     if last:
-        status["lastRun"] = {"plan": ran, "uid": "A", "parameters": {"FIXED": last}}
+        by, _, of = ran.partition("/")
+        status["lastRun"] = {"plan": by, "uid": of or "A", "parameters": {"FIXED": last}}
     if recorded:
         status["history"] = [{"plan": "deploy", "uid": recorded, "status": "FATAL_ERROR"}]
     return Instance.from_wire(
@@ -143,6 +144,10 @@ BROKEN: list[tuple[Promise, Write]] = [
     (
         promises.the_record_of_a_run_stays_what_it_began_with,
         write(instance(last="a"), instance(last="b"), "reconciler"),
+    ),
+    (
+        promises.a_value_comes_into_force_with_its_own_plan,
+        write(instance(last="a"), instance(last="b", ran="custom/B"), "reconciler"),
     ),
     (promises.no_admitted_trigger_is_lost, write(WAITING, IDLE, "reconciler")),
     (

@@ -3,12 +3,13 @@
 from datetime import timedelta
 from typing import Final
 
-from kudo.api import Instance
+from kudo.api import ExecutionStatus, Instance, OperatorVersion
 from kudo.health import readiness
 from kudo.names import LABEL_INSTANCE
 from kudo.runs.conditions import Situation
 from kudo.runs.revalidation import revalidate_idle
 from kudo.runs.status import running, settled, with_conditions
+from kudo.values.fingerprints import fingerprints
 from kudo_reconciler.resources import READINESS_KINDS
 from tests.support.apiserver.cluster import moment
 from tests.unit.kudo.runs.control_promises import held_up_instance_says_so, passed_limits
@@ -110,9 +111,22 @@ def _assert_settled(observed: Observed, instance: Instance) -> None:
         return
     assert revalidation.plan is None, f"{revalidation.plan} is not run"
     assert not running(instance.plan_status)
+    _assert_in_force(instance, version)
     situation = settled(status, readiness(_workloads(observed, instance.metadata.name)))
     _assert_says(instance, situation)
     assert_records_at_rest(observed.records, instance)
+
+
+def _assert_in_force(instance: Instance, version: OperatorVersion) -> None:
+    """All values are in force; behind a failed run, the status names those that are not."""
+    status, now = instance.status, fingerprints(instance.parameters)
+    assert status.last_run is not None, f"{instance.key} has no record"
+    recorded = status.last_run.parameters or {}
+    missed = sorted(n for n in version.declared if recorded.get(n) != now.get(n))
+    failed = status.last_run.status == ExecutionStatus.FATAL_ERROR
+    assert failed or not missed, f"stored and never applied: {missed}"
+    named = status.not_in_force.parameters if status.not_in_force else ()
+    assert list(named) == missed, f"{named} are named instead of {missed}"
 
 
 def _assert_stalled(instance: Instance, reason: str) -> None:

@@ -63,10 +63,10 @@ def _last_run(obj: JsonObject) -> JsonObject:
     """Return the entry of the last run, or an empty one.
 
     The original did not write down which run was the last; then it is the entry with the latest
-    time, which sorts as text.
+    time, which sorts as text. The record of what it left is of no run.
     """
     last = mapping(status(obj).get("lastRun"))
-    if last:
+    if text(last.get("plan")):
         entry = _entry(obj, last.get("plan"))
         return entry if entry.get("uid") == last.get("uid") else {}
     entries = items(list(mapping(status(obj).get("planStatus")).values()))

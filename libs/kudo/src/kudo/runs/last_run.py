@@ -81,6 +81,22 @@ def record_of(instance: Instance, version: OperatorVersion, account: str | None 
     )
 
 
+def record_as_it_stands(instance: Instance, version: OperatorVersion) -> LastRun | None:
+    """Return the record of an idle Instance that KUDO 0.19 left: what it has is in force.
+
+    Without it, nothing could tell later what a change differs from. It is of no run, since 0.19
+    does not say which one was the last. None for any other Instance.
+    """
+    if instance.status.last_run is not None or not has_run(instance):
+        return None
+    namespace, name = instance.operator_version_key
+    return LastRun(
+        operator_version=ObjectReference(namespace=namespace, name=name),
+        operator=version.operator_name or None,
+        parameters=fingerprints(instance.parameters),
+    )
+
+
 def _cause(instance: Instance, version: OperatorVersion, pending: frozenset[str]) -> Cause | None:
     run, names = instance.scheduled, _brought_into_force(instance, version, pending)
     left_out = len(names) - _MOST_PARAMETERS

@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass
 
-from kudo.api import Instance, OperatorVersion
+from kudo.api import Instance, InstanceStatus, OperatorVersion
 from kudo.execution import ensure_entries, fail
 from kudo.runs.conditions import Situation
+from kudo.runs.last_run import record_as_it_stands
 from kudo.runs.recorded import end_unknown
 from kudo.runs.revalidation import revalidate_idle
 from kudo.runs.status import running, with_entries, with_not_in_force
@@ -42,10 +43,8 @@ class Idle:
         if revalidation.plan is not None:
             await context.instances.schedule(instance, revalidation.plan, context.fresh_uid())
             return Result("scheduled", requeue_after=AGAIN_SECONDS)
-        last = status.last_run
-        differs = revalidation.problems or (last is not None and last.pending_parameters)
-        if (differs or status.not_in_force) and not context.lacks_grant(instance, version):
-            status = with_not_in_force(instance, status, version)
+        if not context.lacks_grant(instance, version):
+            status = self._recorded(judged, version, refused=bool(revalidation.problems))
         if revalidation.problems:
             first = revalidation.problems[0]
             text = "; ".join(problem.message for problem in revalidation.problems)
@@ -63,6 +62,19 @@ class Idle:
             await context.write_situation(instance, status, found.situation)
         times = [one for one in (found.look_again, upkept.look_again) if one is not None]
         return Result("idle", requeue_after=min(times, default=None), retry=upkept.retry)
+
+    def _recorded(
+        self, instance: Instance, version: OperatorVersion, *, refused: bool
+    ) -> InstanceStatus:
+        """Return the status with what is in force, and what is not; mostly it says so already."""
+        status = instance.status
+        left = record_as_it_stands(instance, version)
+        if left is not None:
+            return status.model_copy(update={"last_run": left})
+        waits = status.last_run is not None and status.last_run.pending_parameters
+        if refused or waits or status.not_in_force:
+            return with_not_in_force(instance, status, version)
+        return status
 
     async def without_version(self, instance: Instance, unusable: str = "") -> Result:
         """Report that the OperatorVersion is missing; release the Instance if it is being deleted.

@@ -7,6 +7,7 @@ import pytest
 
 from kubeio.types import JsonObject
 from kudo.values.fingerprints import fingerprint
+from kudo_reconciler.resources import INSTANCES
 from tests.unit.reconciler.lives.life import Life, passes
 from tests.unit.reconciler.lives.test_scenes import entry, version
 
@@ -217,3 +218,37 @@ def test_an_upgrade_past_admission_is_followed_by_the_plan_of_a_parameter() -> N
         assert in_force(life, "PORT") == fingerprint("81")
 
     scene(body, ["done"])
+
+
+@pytest.mark.parametrize("mutating", [True, False])
+def test_what_the_original_left_is_in_force_and_later_changes_differ_from_it(
+    mutating: bool,
+) -> None:
+    async def body(life: Life) -> None:
+        life.network.calm = True
+        leader = life.replicas[0].candidate
+        leader.end()
+        await life.put_version(operator(["done"]))
+        await life.install_webhooks(mutating=False, validating=False)
+        await life.user.create("i", {"NOTE": "a"})
+        found = life.observed.instance("i")
+        ran = {"name": "deploy", "uid": "u1", "status": "COMPLETE"}
+        await life.user.client.replace(
+            INSTANCES,
+            {**(found or {}), "status": {"planStatus": {"deploy": ran}}},
+            subresource="status",
+        )
+        await life.install_webhooks(mutating=mutating, validating=mutating)
+        leader.begin()
+        await asyncio.sleep(WAIT)
+        assert status(life)["lastRun"] == {
+            "operator": "op",
+            "operatorVersion": {"name": "v1", "namespace": "ns"},
+            "parameters": {"NOTE": fingerprint("a")},
+        }
+        await life.user.change("i", BOTH)
+        await asyncio.sleep(WAIT)
+        assert history(life) == ["custom", "update"]
+        assert in_force(life, "NOTE") == fingerprint("b")
+
+    passes(body, "webhooks missing")
