@@ -16,7 +16,7 @@ WORKERS := $(shell n=$$(nproc 2>/dev/null || echo 3); [ $$n -lt 3 ] && echo $$((
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=loadfile
 
 .DEFAULT_GOAL := help
-.PHONY: help check-tools setup demo test unit properties coverage integration lint format crds reference manifests golden fuzz lock images cli e2e e2e-galera faults bench chart docs clean
+.PHONY: help check-tools setup demo test unit properties coverage integration lint format crds reference manifests golden fuzz lock images compose cli e2e e2e-galera faults bench chart docs clean
 
 help: ## print this help
 	@echo "KUDO: operators for Kubernetes, written as YAML runbooks"
@@ -115,6 +115,10 @@ lock: $(STAMP) ## write requirements/*.txt with the hashes of every file
 images: $(STAMP) ## build the container images, measure and test them (root; INTO=dir BASE=image)
 	@$(BIN)/python -m tools.images --into $(or $(INTO),.kudo/images) $(if $(BASE),--base $(BASE))
 	@KUDO_IMAGES=$(or $(INTO),.kudo/images) $(BIN)/python -m pytest tests/images -q $(PYTEST_ARGS)
+
+# A Docker engine of its own runs the file; nothing of it stays.
+compose: $(STAMP) ## start docker-compose.yml with stand-ins for k3s and Grafana, and use it (root; COMPOSE=program)
+	@$(BIN)/python -m tools.compose --archives $(or $(INTO),.kudo/images) $(if $(COMPOSE),--program "$(COMPOSE)")
 
 cli: $(STAMP) ## write the wheels and the single file of kubectl kudo to dist/, and test them
 	@$(BIN)/python -m tools.images.plugin --into dist

@@ -17,11 +17,13 @@ class Version:
         number: such as 0.1.0.
         revision: the commit, or `unknown` outside of a checkout.
         timestamp: the time of that commit, in seconds since 1970, which all files get.
+        changed: whether files differ from that commit.
     """
 
     number: str
     revision: str
     timestamp: int
+    changed: bool = False
 
 
 def current() -> Version:
@@ -30,7 +32,8 @@ def current() -> Version:
         number = str(tomllib.load(stream)["project"]["version"])
     revision = _git("rev-parse", "HEAD")
     timestamp = _git("log", "-1", "--format=%ct")
-    return Version(number, revision or "unknown", int(timestamp or _WITHOUT_GIT))
+    changed = not revision or bool(_git("status", "--porcelain"))
+    return Version(number, revision or "unknown", int(timestamp or _WITHOUT_GIT), changed)
 
 
 def _git(*arguments: str) -> str:

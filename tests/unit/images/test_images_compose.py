@@ -62,6 +62,22 @@ def test_our_services_understand_their_options(name: str) -> None:
         assert str(settings.digest_key_file) == f"{folder}/digest-key"
 
 
+@pytest.mark.parametrize("name", _OURS)
+def test_our_services_are_healthy_when_they_are_ready(name: str) -> None:
+    module = importlib.import_module(f"kudo_{name}.settings")
+    settings = module.Settings.read(_SERVICES[name]["command"], {})
+    *python, code, port = _SERVICES[name]["healthcheck"]["test"]
+    assert python == ["CMD", "python3", "-Ic"]
+    assert port == str(settings.probe_port)
+    compile(code, name, "exec")
+    assert "/readyz" in code
+
+
+def test_who_watches_our_services_waits_until_they_are_healthy() -> None:
+    waits = _SERVICES["prometheus"]["depends_on"]
+    assert waits == {name: {"condition": "service_healthy"} for name in _OURS}
+
+
 def test_prometheus_scrapes_the_ports_of_the_probes() -> None:
     prometheus = yaml.safe_load((ROOT / "compose" / "prometheus.yml").read_text())
     targets = [

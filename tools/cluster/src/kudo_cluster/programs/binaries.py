@@ -102,6 +102,13 @@ def obtain(progress: Progress = silent, *, node: bool = False) -> Binaries:
     return Binaries(paths, stock_stages=cache_directory() / _STAGES)
 
 
+def complete() -> bool:
+    """Return whether `obtain` finds every program of the control plane and builds none."""
+    given = ready_made()
+    needed = tuple(program for program in PROGRAMS if program.name not in given)
+    return _complete(cache_directory(), CONTROL_PLANE, needed)
+
+
 def cache_key(suite: Suite = CONTROL_PLANE) -> str:
     """Return a hash of everything that affects the programs: versions, flags, platform."""
     digest = hashlib.sha256()
