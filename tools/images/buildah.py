@@ -81,9 +81,12 @@ class Buildah:
         identity = self.find(name)
         if identity is None:
             raise DeliveryError(f"there is no image {name}")
-        archive.unlink(missing_ok=True)
+        unfinished = archive.with_suffix(".new")
+        unfinished.unlink(missing_ok=True)
         # By its id: pushed by name, the archive would hold the name in the store, too.
-        self._run("push", "--quiet", identity, f"docker-archive:{archive}:{name}")
+        self._run("push", "--quiet", identity, f"docker-archive:{unfinished}:{name}")
+        # Another process may be reading the former one.
+        unfinished.rename(archive)
 
     def _run(self, *arguments: str, log: Path | None = None) -> str:
         command = ["buildah", *self._store, *arguments]
