@@ -30,6 +30,7 @@ from tests.bench.figures import Figure
 from tests.bench.reviews import Json
 from tests.bench.world import Call, World, each, program
 from tests.support.cluster.resources import INSTANCES, NAMESPACES, VERSIONS
+from tests.support.lacking import within
 
 _NAMESPACE: Final = "memory"
 _INSTANCES: Final = 1000
@@ -343,6 +344,6 @@ async def _exists(client: Client, resource: Resource, name: str) -> bool:
 
 
 async def until(condition: Callable[[], Awaitable[bool]]) -> None:
-    async with asyncio.timeout(_IDLE_SECONDS):
+    async with within(_IDLE_SECONDS, condition):
         while not await condition():  # noqa: ASYNC110 - other processes bring it about
             await asyncio.sleep(0.2)

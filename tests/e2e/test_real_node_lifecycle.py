@@ -20,6 +20,7 @@ from kudo_cluster.progress import silent
 from kudo_cluster.state import State
 from tests.e2e.objects import pod
 from tests.support.cluster.kubectl import Kubectl, new_namespace
+from tests.support.lacking import in_vain
 
 _PATIENCE = 60.0
 _MEMORY = {"name": "memory", "emptyDir": {"medium": "Memory"}}
@@ -95,7 +96,7 @@ def _mounts(directory: Path) -> list[str]:
 def _until(condition: Callable[[], bool]) -> None:
     deadline = time.monotonic() + _PATIENCE
     while not condition():
-        assert time.monotonic() < deadline
+        assert time.monotonic() < deadline, in_vain(_PATIENCE, condition)
         time.sleep(0.05)
 
 

@@ -36,16 +36,19 @@ def free_port() -> int:
 
 def wait_for(url: str, pid: int, text: bytes = b"") -> None:
     """Wait until the body of an answer has a text."""
+    last = "no answer"
     deadline = time.monotonic() + _SECONDS
     while time.monotonic() < deadline and Path(f"/proc/{pid}").exists():
         try:
             with urllib.request.urlopen(url) as answer:
-                if text in answer.read():
-                    return
-        except urllib.error.URLError:
-            pass
+                body = answer.read()
+            if text in body:
+                return
+            last = repr(body[-1000:])
+        except urllib.error.URLError as error:
+            last = str(error)
         time.sleep(0.01)
-    raise AssertionError(f"{url} did not answer with {text!r}")
+    raise AssertionError(f"{url} did not answer with {text!r}, but: {last}")
 
 
 def status(pid: int) -> dict[str, str]:

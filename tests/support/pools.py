@@ -5,6 +5,7 @@ import contextlib
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
+from tests.support.lacking import within
 from workers import Limits, Observation, Pool
 from workers.queue import Bounds
 
@@ -53,7 +54,7 @@ async def running(
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(60):
+    async with within(60, condition):
         while not condition():  # noqa: ASYNC110 - processes signal no event
             await asyncio.sleep(0.005)
 

@@ -17,6 +17,7 @@ import pytest
 import yaml
 
 from kudo_cluster import Cluster
+from tests.support.lacking import in_vain
 
 _ROOT = Path(__file__).resolve().parents[3]
 _SERVICES: dict[str, dict[str, Any]] = yaml.safe_load((_ROOT / "docker-compose.yml").read_text())[
@@ -152,6 +153,6 @@ def bundle(cluster: Cluster, admin: Path, kind: str) -> dict[str, str] | None:
 def eventually(ask: Callable[[], T | None]) -> T:
     deadline = time.monotonic() + _SECONDS
     while not (answer := ask()):
-        assert time.monotonic() < deadline, "it did not happen"
+        assert time.monotonic() < deadline, in_vain(_SECONDS, ask)
         time.sleep(0.1)
     return answer

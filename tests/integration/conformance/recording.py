@@ -104,9 +104,14 @@ class Recorder:
         condition: Callable[[JsonObject | None], bool],
     ) -> None:
         """Wait until an object, or its absence, fulfils a condition."""
-        async with asyncio.timeout(_SECONDS):
-            while not condition(await self._find(resource, name)):  # noqa: ASYNC110 - remote
-                await asyncio.sleep(0.02)
+        found: JsonObject | None = None
+        try:
+            async with asyncio.timeout(_SECONDS):
+                while not condition(found := await self._find(resource, name)):  # noqa: ASYNC110
+                    await asyncio.sleep(0.02)
+        except TimeoutError:
+            reason = f"waited {_SECONDS:.0f} s in vain for {what}; last seen: {found}"
+            raise AssertionError(reason) from None
         self.note(what, fact=True)
 
     async def _find(self, resource: Resource, name: str) -> JsonObject | None:

@@ -10,6 +10,7 @@ from kubeio.client import Client
 from kubeio.connection.config import load_config
 from kubeio.resource import Resource
 from kudo_cluster import Cluster
+from tests.support.lacking import within
 
 CONFIG_MAP = Resource("", "v1", "ConfigMap", "configmaps", namespaced=True)
 NAMESPACE = Resource("", "v1", "Namespace", "namespaces", namespaced=False)
@@ -41,6 +42,6 @@ async def namespace(client: Client) -> AsyncIterator[str]:
 
 async def until(condition: Callable[[], object], seconds: float = 60.0) -> None:
     """Wait until a condition holds; the API server is real, so is the time."""
-    async with asyncio.timeout(seconds):
+    async with within(seconds, condition):
         while not condition():  # noqa: ASYNC110 - the condition is anything at all
             await asyncio.sleep(0.02)

@@ -17,6 +17,7 @@ from aiohttp import web
 from kubeio.connection.config import ClusterConfig
 from kubeio.resource import Resource
 from kubeio.types import JsonObject
+from tests.support.lacking import within
 
 WIDGET = Resource("example.dev", "v1", "Widget", "widgets", namespaced=True)
 PATH = "/apis/example.dev/v1/widgets"
@@ -247,6 +248,6 @@ async def fake_api() -> AsyncIterator[FakeApi]:
 
 async def until(condition: Callable[[], object], seconds: float = 5.0) -> None:
     """Wait until a condition holds; the sockets are real, so is the time."""
-    async with asyncio.timeout(seconds):
+    async with within(seconds, condition):
         while not condition():  # noqa: ASYNC110 - the condition is anything at all
             await asyncio.sleep(0.005)

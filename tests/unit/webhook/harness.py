@@ -28,6 +28,7 @@ from kudo.tenancy import is_granted
 from kudo_webhook.app import Listening, serve_admission
 from kudo_webhook.settings import Settings
 from kudo_webhook.versions import VersionSource, VersionUnreadable, slim
+from tests.support.lacking import within
 
 MUTATE = "/mutate-kudo-dev-v1beta1-instance"
 VALIDATE = "/validate-kudo-dev-v1beta1-instance"
@@ -176,7 +177,7 @@ async def served_serial(port: int, *, server_name: str | None = None) -> int:
 
 async def until(condition: Callable[[], Awaitable[bool]], *, seconds: float = 10.0) -> None:
     """Wait until an async condition holds."""
-    async with asyncio.timeout(seconds):
+    async with within(seconds, condition):
         while not await condition():  # noqa: ASYNC110 - files and sockets set no event
             await asyncio.sleep(0.01)
 

@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,7 @@ from kubeio.kinds import CONFIG_MAPS
 from tests.integration.harness.running.suites import HEAD, Runs, config_map, step
 
 ROOT = Path(__file__).resolve().parents[4]
+_SECONDS = 120
 _READY = "the command runs as"
 _STUBBORN = f"trap '' TERM; echo {_READY} $$; while true; do sleep 1; done"
 
@@ -33,18 +35,29 @@ class Program:
     def until(self, text: str) -> str:
         """Read on to a line that contains a text, and return it."""
         assert self.process.stdout is not None
-        for line in self.process.stdout:
-            self.printed += line
-            if text in line:
-                return line
-        raise AssertionError(f"no {text!r} in:\n{self.printed}")
+        # Its end ends the output, and with it the wait for a line that never comes.
+        limit = threading.Timer(_SECONDS, self.process.kill)
+        limit.start()
+        try:
+            for line in self.process.stdout:
+                self.printed += line
+                if text in line:
+                    return line
+        finally:
+            limit.cancel()
+        raise AssertionError(f"no {text!r} within {_SECONDS} s in:\n{self.printed}")
 
     def interrupt(self, number: signal.Signals = signal.SIGINT) -> None:
         self.process.send_signal(number)
 
     def end(self) -> str:
         """Wait for the end, and return everything that was printed."""
-        rest, _ = self.process.communicate(timeout=120)
+        try:
+            rest, _ = self.process.communicate(timeout=_SECONDS)
+        except subprocess.TimeoutExpired as late:
+            shown = self.printed + (late.stdout or b"").decode(errors="replace")
+            reason = f"it still runs after {_SECONDS} s; it printed:\n{shown}"
+            raise AssertionError(reason) from None
         self.printed += rest
         return self.printed
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import signal
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -14,6 +15,7 @@ from kubeio.client import Client
 from kubeio.errors import NotFound
 from kubeio.kinds import NAMESPACES
 from tests.support.cluster.commands import Done, environment
+from tests.support.cluster.waiting import DEADLINE
 from tests.support.cluster.world import World
 
 OBJECT = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {x: '1'}\n"
@@ -51,6 +53,8 @@ class Verb:
     @asynccontextmanager
     async def running(self, *arguments: str) -> AsyncIterator[asyncio.subprocess.Process]:
         process = await asyncio.create_subprocess_exec(
+            # Below `nohup`, which tests may run under, SIGHUP would be ignored, and the run go on.
+            *("env", "--default-signal=HUP"),
             sys.executable,
             "-m",
             "kubectl_kudo",
@@ -85,11 +89,39 @@ async def until(process: asyncio.subprocess.Process, text: str, *, err: bool = F
     stream = process.stderr if err else process.stdout
     assert stream is not None
     shown = ""
-    while text not in shown.rpartition("\n")[0].rpartition("\n")[2]:
-        line = (await stream.readline()).decode()
-        assert line, f"{text!r} was not printed:\n{shown}"
-        shown += line
+    try:
+        async with asyncio.timeout(DEADLINE):
+            while text not in shown.rpartition("\n")[0].rpartition("\n")[2]:
+                line = (await stream.readline()).decode()
+                assert line, f"{text!r} was not printed:\n{shown}"
+                shown += line
+    except TimeoutError:
+        reason = f"waited {DEADLINE:.0f} s in vain for {text!r}, after:\n{shown}"
+        raise AssertionError(reason) from None
     return shown
+
+
+async def interrupt(process: asyncio.subprocess.Process, number: signal.Signals) -> Done:
+    """Send a signal, and return how the program ends and what it still prints."""
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.send_signal(number)
+    printed = [bytearray(), bytearray()]
+
+    async def read(stream: asyncio.StreamReader, into: bytearray) -> None:
+        while part := await stream.read(1 << 16):
+            into += part
+
+    try:
+        async with asyncio.timeout(DEADLINE):
+            streams = (process.stdout, process.stderr)
+            await asyncio.gather(*map(read, streams, printed))
+            code = await process.wait()
+    except TimeoutError:
+        shown = b"\n".join(printed).decode(errors="replace")
+        reason = f"{DEADLINE:.0f} s after {number.name} it still runs; it printed since:\n{shown}"
+        raise AssertionError(reason) from None
+    return Done(code, *(one.decode() for one in printed))
 
 
 @pytest.fixture

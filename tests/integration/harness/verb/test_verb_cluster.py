@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tests.integration.harness.verb.conftest import OBJECT, Verb, until
+from tests.integration.harness.verb.conftest import OBJECT, Verb, interrupt, until
 from tests.support.cluster.resources import CONFIG_MAPS
 from tests.support.cluster.world import World
 from tests.support.terminals.terminal import on_terminal
@@ -109,10 +109,9 @@ async def test_a_signal_ends_the_run_and_deletes_what_it_made(
     verb.case("one", a=WAITS)
     async with verb.running("test", "e2e", "--report=xml", "--timeout=300") as process:
         shown = await until(process, "it waits")
-        process.send_signal(number)
-        stdout, stderr = await process.communicate()
-    assert process.returncode == 130, stderr
-    shown += stdout.decode()
+        done = await interrupt(process, number)
+    assert done.code == 130, done.stderr
+    shown += done.stdout
     assert "The run was interrupted." in shown
     (namespace,) = namespaces(shown)
     assert await verb.is_deleted(namespace)
@@ -129,9 +128,8 @@ async def test_cases_run_again_when_their_files_change(verb: Verb) -> None:
         (folder / "00-assert.yaml").write_text(OBJECT)
         second = await until(process, "The case passed in")
         await until(process, "Watching the files of 2 cases", err=True)
-        process.send_signal(signal.SIGINT)
-        await process.communicate()
-    assert process.returncode == 0
+        done = await interrupt(process, signal.SIGINT)
+    assert done.code == 0
     assert len(namespaces(first)) == 2
     assert [one.rpartition("-")[0] for one in namespaces(second)] == ["kudo-test-one"]
     assert verb.left() == []
@@ -146,8 +144,7 @@ async def test_a_suite_that_is_not_valid_is_watched_until_it_is(verb: Verb, worl
         await until(process, "not valid YAML", err=True)
         (folder / "00-a.yaml").write_text(OBJECT)
         await until(process, "The case passed in")
-        process.send_signal(signal.SIGTERM)
-        await process.communicate()
+        await interrupt(process, signal.SIGTERM)
     assert verb.left() == []
 
 
