@@ -1,5 +1,5 @@
 # `make` without a target prints the help. Everything is installed into .venv and a cache of binaries;
-# nothing needs root or Docker.
+# nothing needs root or Docker, unless its help says so.
 
 PYTHON ?= python3
 VENV := .venv

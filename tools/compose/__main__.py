@@ -25,7 +25,7 @@ from tools.compose.use import COMMANDS, INSTANCE, Use
 from tools.images import __main__ as images
 from tools.images.archive import Archive
 from tools.images.errors import DeliveryError
-from tools.images.version import ROOT, current
+from tools.images.version import REVISION, ROOT, current
 
 OURS = ("webhook", "reconciler")
 SERVICES = ("k3s", *OURS, "prometheus", "grafana")
@@ -105,7 +105,7 @@ def _is_current(archives: Path, name: str) -> bool:
     if not path.exists() or version.changed:
         return False
     labels = Archive(path).image()["config"].get("Labels", {})
-    return bool(labels.get("org.opencontainers.image.revision") == version.revision)
+    return bool(labels.get(REVISION) == version.revision)
 
 
 def _check_nothing_is_left(docker: Engine) -> None:

@@ -68,6 +68,7 @@ def _build(buildah: Buildah, target: str, directory: Path, given_base: str) -> N
                 "VERSION": what.number,
                 "REVISION": what.revision,
             },
+            labels={version.REVISION: what.revision},
             secrets=secrets,
             volumes=pip.directories,
             timestamp=what.timestamp,

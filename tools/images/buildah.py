@@ -50,6 +50,7 @@ class Buildah:
         target: str,
         tag: str,
         arguments: Mapping[str, str],
+        labels: Mapping[str, str],
         secrets: Mapping[str, Path],
         volumes: Sequence[Path],
         timestamp: int,
@@ -62,6 +63,8 @@ class Buildah:
             target: the stage to build.
             tag: name and tag of the image.
             arguments: build arguments.
+            labels: more labels of the image, or those that depend on arguments: buildah takes these
+                from its cache, whatever the arguments are now.
             secrets: files that the build may read, by id; no image holds them.
             volumes: directories that the build sees at the same place, read-only.
             timestamp: the time of the image and of all its files, in seconds since 1970.
@@ -75,6 +78,8 @@ class Buildah:
         options += [f"--volume={path}:{path}:ro" for path in volumes]
         fixed = ["--layers", "--network=host", f"--timestamp={timestamp}", f"--target={target}"]
         self._run("bud", *fixed, *options, f"--tag={tag}", str(context), log=log)
+        if labels:
+            self._label(tag, labels, timestamp)
 
     def save(self, name: str, archive: Path) -> None:
         """Write an image into an archive that `ctr images import` and `docker load` read."""
@@ -87,6 +92,15 @@ class Buildah:
         self._run("push", "--quiet", identity, f"docker-archive:{unfinished}:{name}")
         # Another process may be reading the former one.
         unfinished.rename(archive)
+
+    def _label(self, name: str, labels: Mapping[str, str], timestamp: int) -> None:
+        container = self._run("from", "--pull-never", name).strip()
+        try:
+            options = [f"--label={label}={value}" for label, value in labels.items()]
+            self._run("config", *options, container)
+            self._run("commit", "--quiet", f"--timestamp={timestamp}", container, name)
+        finally:
+            self._run("rm", container)
 
     def _run(self, *arguments: str, log: Path | None = None) -> str:
         command = ["buildah", *self._store, *arguments]

@@ -31,6 +31,7 @@ def build(buildah: Buildah, directory: Path, given_base: str | None) -> None:
         target=TARGET,
         tag=NAME,
         arguments={"BASE": given_base or base.obtain(buildah)},
+        labels={},
         secrets={},
         volumes=(),
         timestamp=0,

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+REVISION = "org.opencontainers.image.revision"
+"""The label of an image that names the commit."""
 _WITHOUT_GIT = 315532800  # 1980-01-01, the earliest time that a ZIP file can hold
 
 

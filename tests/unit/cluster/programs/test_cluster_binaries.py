@@ -124,6 +124,13 @@ def test_every_program_is_built_once(go: FakeGo) -> None:
     assert first.path("etcd").read_text() == "go.etcd.io/etcd/server/v3"
 
 
+def test_programs_are_complete_once_nothing_is_left_to_build(go: FakeGo) -> None:
+    assert not binaries.complete()
+    binaries.obtain()
+    assert binaries.complete()
+    assert go.built == _ALL
+
+
 def test_the_programs_of_a_real_node_are_built_for_those_who_ask(go: FakeGo) -> None:
     assert "kubelet" not in binaries.obtain().paths
     found = binaries.obtain(node=True)
@@ -186,17 +193,20 @@ def test_whoever_waits_for_another_build_says_so(
 
     def build(program: golang.Program, *positional: object, **named: object) -> None:
         building.set()
-        assert waiting.wait(timeout=60)
+        assert waiting.wait(timeout=60), f"the second one has printed {lines}"
         original(program, *positional, **named)
 
+    lines: list[str] = []
+
     def second_progress(line: str) -> None:
+        lines.append(line)
         if "another process is building" in line:
             waiting.set()
 
     monkeypatch.setattr(golang, "build", build)
     first = threading.Thread(target=binaries.obtain)
     first.start()
-    assert building.wait(timeout=60)
+    assert building.wait(timeout=60), "the first one does not build"
     binaries.obtain(second_progress)
     first.join()
     assert sorted(go.built) == sorted(_ALL)
