@@ -30,7 +30,7 @@ from tests.bench.figures import Figure
 from tests.bench.reviews import Json
 from tests.bench.world import Call, World, each, program
 from tests.support.cluster.resources import INSTANCES, NAMESPACES, VERSIONS
-from tests.support.lacking import within
+from tests.support.loops.lacking import within
 
 _NAMESPACE: Final = "memory"
 _INSTANCES: Final = 1000

@@ -20,7 +20,7 @@ from kudo_cluster.progress import silent
 from kudo_cluster.state import State
 from tests.e2e.objects import pod
 from tests.support.cluster.kubectl import Kubectl, new_namespace
-from tests.support.lacking import in_vain
+from tests.support.loops.lacking import in_vain
 
 _PATIENCE = 60.0
 _MEMORY = {"name": "memory", "emptyDir": {"medium": "Memory"}}

@@ -5,7 +5,7 @@ import contextlib
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
-from tests.support.lacking import within
+from tests.support.loops.lacking import within
 from workers import Limits, Observation, Pool
 from workers.queue import Bounds
 

@@ -28,7 +28,7 @@ from tests.support import build, instances
 from tests.support.build import Json
 from tests.support.cluster.resources import INSTANCES, NAMESPACES, VERSIONS
 from tests.support.hostile import INSTANCE, End, Input
-from tests.support.loop_turns import scraped
+from tests.support.loops.loop_turns import scraped
 
 LEASES: Final = Resource("coordination.k8s.io", "v1", "Lease", "leases", namespaced=True)
 _LEASE: Final = ("kudo-reconciler", "kudo-system")

@@ -17,7 +17,7 @@ import pytest
 import yaml
 
 from kudo_cluster import Cluster
-from tests.support.lacking import in_vain
+from tests.support.loops.lacking import in_vain
 
 _ROOT = Path(__file__).resolve().parents[3]
 _SERVICES: dict[str, dict[str, Any]] = yaml.safe_load((_ROOT / "docker-compose.yml").read_text())[

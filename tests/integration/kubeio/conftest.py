@@ -10,7 +10,7 @@ from kubeio.client import Client
 from kubeio.connection.config import load_config
 from kubeio.resource import Resource
 from kudo_cluster import Cluster
-from tests.support.lacking import within
+from tests.support.loops.lacking import within
 
 CONFIG_MAP = Resource("", "v1", "ConfigMap", "configmaps", namespaced=True)
 NAMESPACE = Resource("", "v1", "Namespace", "namespaces", namespaced=False)

@@ -13,7 +13,7 @@ from kudo.api.crds import definitions
 from tests.support import build
 from tests.support.apiserver.cluster import MemoryCluster
 from tests.support.instance_admission import RECONCILER, InstanceAdmission
-from tests.support.virtual_loop import run_virtually
+from tests.support.loops.virtual_loop import run_virtually
 
 INSTANCES = Resource("kudo.dev", "v1beta1", "Instance", "instances", namespaced=True)
 VERSIONS = Resource("kudo.dev", "v1beta1", "OperatorVersion", "operatorversions", namespaced=True)

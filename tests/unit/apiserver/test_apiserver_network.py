@@ -12,7 +12,7 @@ from kubeio.types import JsonObject
 from tests.support.apiserver import status
 from tests.support.apiserver.cluster import MemoryCluster
 from tests.support.apiserver.network.faults import Fate
-from tests.support.virtual_loop import run_virtually
+from tests.support.loops.virtual_loop import run_virtually
 from tests.unit.apiserver.networks import Scripted
 
 CONFIG_MAPS = Resource("", "v1", "ConfigMap", "configmaps", namespaced=True)

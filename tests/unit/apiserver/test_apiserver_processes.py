@@ -10,7 +10,7 @@ from kubeio.resource import Resource
 from tests.support.apiserver.cluster import MemoryCluster
 from tests.support.apiserver.network.faults import Fate
 from tests.support.apiserver.network.process import Process
-from tests.support.virtual_loop import run_virtually
+from tests.support.loops.virtual_loop import run_virtually
 from tests.unit.apiserver.networks import Scripted
 
 CONFIG_MAPS = Resource("", "v1", "ConfigMap", "configmaps", namespaced=True)

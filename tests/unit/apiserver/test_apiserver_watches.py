@@ -14,7 +14,7 @@ from kubeio.errors import ConnectionLost, Gone
 from kubeio.resource import Resource
 from kubeio.types import JsonObject
 from tests.support.apiserver.cluster import MemoryCluster
-from tests.support.virtual_loop import run_virtually
+from tests.support.loops.virtual_loop import run_virtually
 from tests.unit.apiserver.networks import Scripted
 
 CONFIG_MAPS = Resource("", "v1", "ConfigMap", "configmaps", namespaced=True)

@@ -11,7 +11,7 @@ from kubeio.types import JsonObject
 from kudo.health import HEALTHY, State, health_of
 from tests.support.apiserver.cluster import MemoryCluster
 from tests.support.apiserver.controllers.workloads import Outcome
-from tests.support.virtual_loop import run_virtually
+from tests.support.loops.virtual_loop import run_virtually
 
 DEPLOYMENT = Resource("apps", "v1", "Deployment", "deployments", namespaced=True)
 JOB = Resource("batch", "v1", "Job", "jobs", namespaced=True)

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from tests.support.virtual_loop import NothingToDo, TooBusy, VirtualLoop, run_virtually
+from tests.support.loops.virtual_loop import NothingToDo, TooBusy, VirtualLoop, run_virtually
 
 
 def test_hours_pass_at_once_and_in_order() -> None:

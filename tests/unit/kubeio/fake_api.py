@@ -17,7 +17,7 @@ from aiohttp import web
 from kubeio.connection.config import ClusterConfig
 from kubeio.resource import Resource
 from kubeio.types import JsonObject
-from tests.support.lacking import within
+from tests.support.loops.lacking import within
 
 WIDGET = Resource("example.dev", "v1", "Widget", "widgets", namespaced=True)
 PATH = "/apis/example.dev/v1/widgets"

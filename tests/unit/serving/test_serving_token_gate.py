@@ -12,8 +12,8 @@ from prometheus_client import CollectorRegistry
 
 from serving.probes import Probes, asgi_app
 from serving.token_gate import LONGEST, Busy, TokenGate, Verdict
+from tests.support.loops.virtual_loop import run_virtually
 from tests.support.pools import until
-from tests.support.virtual_loop import run_virtually
 from tests.unit.cancelling import cancel_at_each_await
 
 

@@ -8,7 +8,7 @@ import time
 from prometheus_client import CollectorRegistry, generate_latest
 
 from serving.turns import Longest, TurnCollector, Turns, follow_turns
-from tests.support.loop_turns import forget, measured, scraped
+from tests.support.loops.loop_turns import forget, measured, scraped
 
 
 def burn(seconds: float) -> None:

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from tests.support.lacking import in_vain, within
+from tests.support.loops.lacking import in_vain, within
 
 
 async def test_a_wait_in_vain_shows_the_condition_and_what_it_looked_at() -> None:

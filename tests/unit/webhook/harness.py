@@ -28,7 +28,7 @@ from kudo.tenancy import is_granted
 from kudo_webhook.app import Listening, serve_admission
 from kudo_webhook.settings import Settings
 from kudo_webhook.versions import VersionSource, VersionUnreadable, slim
-from tests.support.lacking import within
+from tests.support.loops.lacking import within
 
 MUTATE = "/mutate-kudo-dev-v1beta1-instance"
 VALIDATE = "/validate-kudo-dev-v1beta1-instance"

@@ -5,7 +5,7 @@ import heapq
 from typing import Any
 
 from tests.support.apiserver.network.process import Process, process_of
-from tests.support.virtual_loop import VirtualLoop
+from tests.support.loops.virtual_loop import VirtualLoop
 
 
 class PausableLoop(VirtualLoop):

@@ -6,7 +6,7 @@ from collections.abc import Coroutine, Generator
 from typing import Any
 
 from tests.support.apiserver.network.transport import MemoryTransport
-from tests.support.virtual_loop import NumberedTask
+from tests.support.loops.virtual_loop import NumberedTask
 
 _process: contextvars.ContextVar["Process | None"] = contextvars.ContextVar("process", default=None)
 _Code = Coroutine[Any, Any, Any] | Generator[Any, None, Any]

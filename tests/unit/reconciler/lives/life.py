@@ -30,7 +30,7 @@ from tests.support.apiserver.network.transport import MemoryTransport
 from tests.support.apiserver.status import StatusError
 from tests.support.apiserver.writes.admission import Review
 from tests.support.instance_admission import RECONCILER, InstanceAdmission
-from tests.support.virtual_loop import VirtualLoop
+from tests.support.loops.virtual_loop import VirtualLoop
 from tests.unit.reconciler.lives.lease import Candidate
 from tests.unit.reconciler.lives.network import LONGEST, RandomNetwork
 from tests.unit.reconciler.lives.observed import Observed

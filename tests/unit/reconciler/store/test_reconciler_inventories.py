@@ -31,7 +31,7 @@ from tests.support.apiserver.cluster import MemoryCluster
 from tests.support.apiserver.network.faults import Fate, Quiet
 from tests.support.apiserver.server import Request
 from tests.support.apiserver.status import Names
-from tests.support.virtual_loop import VirtualLoop
+from tests.support.loops.virtual_loop import VirtualLoop
 
 ONE = InstanceIdentity("ns", "book", "0123456789")
 OTHER = InstanceIdentity("ns", "other", "abcdefghij")

@@ -21,7 +21,7 @@ from tests.support.apiserver.cluster import MemoryCluster
 from tests.support.apiserver.network.faults import Fate, Quiet
 from tests.support.apiserver.server import Request
 from tests.support.apiserver.status import StatusError
-from tests.support.virtual_loop import VirtualLoop
+from tests.support.loops.virtual_loop import VirtualLoop
 
 ANNA = Identity.service_account("ns", "anna")
 FORBIDDEN = StatusError(403, "Forbidden", "cannot impersonate")
