@@ -64,7 +64,7 @@ def instance(
         ),
         (
             instance(rest={"parameters": ["a\x1b[2J"], "plan": "up\ndate"}),
-            "a?[2J (plan up date is about to run)",
+            r"a\x1b[2J (plan up date is about to run)",
         ),
     ],
 )
