@@ -22,8 +22,13 @@ def ports(*keys: dict[str, Any]) -> JsonObject:
     return {"f:spec": {"f:ports": {k(**key): {".": {}, "f:port": {}} for key in keys}}}
 
 
-def service(*ports: dict[str, Any]) -> JsonObject:
-    return {"apiVersion": V1, "kind": "Service", "metadata": {}, "spec": {"ports": list(ports)}}
+def service(*ports: dict[str, Any], **metadata: Any) -> JsonObject:
+    spec = {"ports": list(ports)}
+    return {"apiVersion": V1, "kind": "Service", "metadata": metadata, "spec": spec}
+
+
+def live(*entries: JsonObject, ports: list[dict[str, Any]]) -> JsonObject:
+    return service(*ports, **metadata(*entries))
 
 
 @pytest.mark.parametrize(
@@ -46,14 +51,27 @@ def test_edits_by_hand_are_those_of_kubectl(manager: str, subresource: str, edit
     assert is_edit(Writer(manager, "Update", subresource)) is edit
 
 
-def test_an_item_that_the_template_lacks_is_beside() -> None:
-    found = metadata(
-        entry("kudo", "Apply", ports(PORT)), entry("kubectl-edit", fields=ports(OTHER_PORT))
+@pytest.mark.parametrize(
+    ("manager", "before", "after", "edited"),
+    [
+        ("kubectl-edit", [PORT], [OTHER_PORT], True),
+        ("a-controller", [PORT], [OTHER_PORT], False),
+        ("kubectl-edit", [PORT], [PORT, OTHER_PORT], False),
+        ("kubectl-edit", [{**PORT, "name": "http"}], [{**OTHER_PORT, "name": "http"}], True),
+        ("kubectl-edit", [{**PORT, "name": "http"}], [{**OTHER_PORT, "name": "web"}], False),
+        ("kubectl-edit", [{"port": 80}], [OTHER_PORT], True),
+        ("kubectl-edit", [PORT, {**PORT, "port": 81}], [PORT, OTHER_PORT], True),
+    ],
+)
+def test_an_item_that_is_like_one_that_is_gone_was_edited(
+    manager: str, before: list[dict[str, Any]], after: list[dict[str, Any]], edited: bool
+) -> None:
+    found = live(
+        entry("kudo", "Apply", ports(PORT)), entry(manager, fields=ports(OTHER_PORT)), ports=after
     )
-    [item] = items_beside(found, service(PORT))
+    [item] = items_beside(found, service(*before))
     assert str(item) == "spec.ports[port=8080,protocol=TCP]"
-    assert items_beside(found, service(PORT), edits=False) == []
-    assert items_beside(found, service(OTHER_PORT)) == []
+    assert item.edited is edited
     assert items_beside(found, service({"port": 8080})) == [], "the protocol is the default one"
 
 
@@ -82,7 +100,7 @@ def test_an_item_that_the_template_lacks_is_beside() -> None:
 )
 def test_nothing_else_is_beside(found: JsonObject) -> None:
     target = service(PORT) | {"metadata": {"ports": []}}
-    assert items_beside(found, target) == []
+    assert items_beside(service(OTHER_PORT, **found), target) == []
 
 
 def test_items_become_ours_and_all_else_stays() -> None:
@@ -94,7 +112,7 @@ def test_items_become_ours_and_all_else_stays() -> None:
         entry("kubectl-patch", fields=ports(OTHER_PORT)),
         entry("controller", fields=ports(OTHER_PORT)),
     ]
-    items = items_beside(metadata(*found), service(PORT), edits=True)
+    items = items_beside(live(*found, ports=[PORT, OTHER_PORT]), service(PORT, {"port": 1}))
     taken = with_items_taken(found, items, V1)
     left = ports(PORT)
     left["f:spec"]["f:replicas"] = {}
@@ -111,7 +129,9 @@ def test_a_variable_of_a_container_of_the_template_is_told_with_its_container() 
     container = {"name": "c", "env": [{"name": "A", "value": "1"}]}
     target = {"apiVersion": V1, "spec": {"containers": [container]}}
     found = [entry("kudo", "Apply", {"f:spec": {"f:a": {}}}), entry("kubectl-set", fields=fields)]
-    [item] = items_beside(metadata(*found), target)
+    edited = {"name": "c", "env": [{"name": "DEBUG", "value": "1"}]}
+    stored = {"metadata": metadata(*found), "spec": {"containers": [edited]}}
+    [item] = items_beside(stored, target)
     assert str(item) == "spec.containers[name=c].env[name=DEBUG]"
     assert with_items_taken(found, [item], V1) == [
         entry("kudo", "Apply", {"f:spec": {"f:a": {}, "f:containers": {k(name="c"): variables}}})
@@ -123,6 +143,7 @@ def test_nothing_is_taken_where_we_have_applied_nothing_in_this_version(
     ours: list[JsonObject],
 ) -> None:
     found = [*ours, entry("kubectl-edit", fields=ports(OTHER_PORT))]
-    items = items_beside(metadata(*found), service(PORT))
+    items = items_beside(live(*found, ports=[OTHER_PORT]), service(PORT))
+    assert items[0].edited
     assert with_items_taken(found, items, V1) is None
     assert with_items_taken([entry("kudo", "Apply", {})], [], V1) is None

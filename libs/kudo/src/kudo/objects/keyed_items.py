@@ -3,13 +3,14 @@
 Server-side apply merges such a list, like the ports of a Service, by the keys of its items. If
 somebody edits a key, our item is gone and theirs is new, so the next apply would put ours beside
 it: two containers where there was one, or two ports of one name, which the API server refuses. An
-edit by hand is therefore undone: the item becomes ours, and the apply, which lacks it, removes it.
-Items of controllers stay; if they are in the way, the error names them.
+edited key is therefore undone: the item becomes ours, and the apply, which lacks it, removes it. An
+item counts as edited if it has all that an item of the template has which is gone, but for the key.
+All other items stay, as fields of others do; if they are in the way, the error names them.
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 from kudo import names
@@ -30,12 +31,14 @@ class KeyedItem:
         field: Path of the list, such as `spec.ports`.
         key: Its keys and their values.
         steps: Where its fields are in the `fieldsV1` of the manager.
+        edited: Whether it is an item of the template whose key a person has edited.
     """
 
     manager: str
     field: str
     key: Mapping[str, Json]
     steps: tuple[str, ...]
+    edited: bool
 
     def __str__(self) -> str:
         key = ",".join(f"{name}={value}" for name, value in self.key.items())
@@ -47,38 +50,35 @@ def is_edit(writer: Writer) -> bool:
     return writer.manager in _EDITORS and not writer.subresource
 
 
-def items_beside(
-    metadata: Mapping[str, Json], target: JsonObject, *, edits: bool | None = None
-) -> list[KeyedItem]:
+def items_beside(live: JsonObject, target: JsonObject) -> list[KeyedItem]:
     """Return the items that lists of the template have in the cluster and not in the template.
 
     Args:
-        metadata: Of the object as the API server gives it.
+        live: The object as the API server gives it.
         target: What is to be applied. Lists that it lacks do not count.
-        edits: Whether to return those of edits by hand, or those of others; None for both.
     """
     found: list[KeyedItem] = []
-    for entry in entries_of(metadata):
+    for entry in entries_of(live["metadata"]):
         writer = writer_of(entry)
         if writer.manager == names.FIELD_MANAGER or writer.subresource:
             continue
         if entry.get("apiVersion") != target["apiVersion"]:
             continue
-        if edits is None or is_edit(writer) is edits:
-            fields = entry.get("fieldsV1")
-            found += _beside(fields, target, KeyedItem(writer.manager, "", {}, ()))
+        at = KeyedItem(writer.manager, "", {}, (), edited=is_edit(writer))
+        found += _beside(entry.get("fieldsV1"), target, live, at)
     return found
 
 
 def with_items_taken(
     entries: Sequence[JsonObject], items: Sequence[KeyedItem], api_version: str
 ) -> list[JsonObject] | None:
-    """Return `managedFields` in which items of edits by hand are ours alone.
+    """Return `managedFields` in which items whose keys were edited are ours alone.
 
     Returns:
         None if we have applied nothing in this API version: our fields have other paths then.
     """
     ours = [entry for entry in entries if _applied_by_us(entry, api_version)]
+    items = [item for item in items if item.edited]
     if not items or len(ours) != 1:
         return None
     fields = ours[0].get("fieldsV1") or {}
@@ -104,7 +104,7 @@ def _applied_by_us(entry: JsonObject, api_version: str) -> bool:
     )
 
 
-def _beside(fields: Json, target: Json, at: KeyedItem) -> Iterator[KeyedItem]:
+def _beside(fields: Json, target: Json, live: Json, at: KeyedItem) -> Iterator[KeyedItem]:
     if not isinstance(fields, dict):
         return
     for step, below in fields.items():
@@ -113,16 +113,48 @@ def _beside(fields: Json, target: Json, at: KeyedItem) -> Iterator[KeyedItem]:
         if kind == "f" and isinstance(target, dict) and text in target:
             if at.steps or text not in _NOT_OF_TEMPLATES:
                 field = f"{at.field}.{text}" if at.field else text
-                yield from _beside(below, target[text], KeyedItem(at.manager, field, {}, steps))
+                inside = replace(at, field=field, steps=steps)
+                yield from _beside(below, target[text], _member(live, text), inside)
         elif kind == "k" and isinstance(target, list):
             key = _key(text)
-            here = KeyedItem(at.manager, at.field, key, steps)
-            ours = next((item for item in target if _has_key(item, key)), None)
+            here, there = replace(at, key=key, steps=steps), _with_key(live, key)
+            ours = _with_key(target, key)
             if ours is None:
-                yield here
+                gone = (one for one in target if not _has_like(live, one, key))
+                edited = at.edited and any(_covers(there, one, key) for one in gone)
+                yield replace(here, edited=edited)
             else:
-                inside = KeyedItem(at.manager, str(here), {}, steps)
-                yield from _beside(below, ours, inside)
+                yield from _beside(below, ours, there, replace(at, field=str(here), steps=steps))
+
+
+def _member(live: Json, name: str) -> Json:
+    return live.get(name) if isinstance(live, dict) else None
+
+
+def _with_key(items: Json, key: Mapping[str, Json]) -> Json:
+    """Return the item of a list with a key; None if there is none."""
+    found = items if isinstance(items, list) else ()
+    return next((item for item in found if _has_key(item, key)), None)
+
+
+def _has_like(live: Json, item: Json, key: Mapping[str, Json]) -> bool:
+    """Return whether a list has the item of the template, which may leave defaults of keys out."""
+    own = {name: item[name] for name in key if name in item} if isinstance(item, dict) else {}
+    return _with_key(live, own) is not None
+
+
+def _covers(live: Json, target: Json, but: Collection[str] = ()) -> bool:
+    """Return whether a value in the cluster has all of one of a template; it may have defaults."""
+    if target is None:
+        return True
+    if isinstance(target, dict):
+        return isinstance(live, dict) and all(
+            _covers(live.get(name), value) for name, value in target.items() if name not in but
+        )
+    if isinstance(target, list):
+        pairs = isinstance(live, list) and len(live) == len(target)
+        return pairs and all(_covers(*pair) for pair in zip(live, target, strict=True))
+    return live is not None and str(live) == str(target)
 
 
 def _key(text: str) -> dict[str, Json]:

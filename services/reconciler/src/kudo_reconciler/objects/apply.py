@@ -374,7 +374,7 @@ class Applier:
         context: RunContext,
     ) -> list[JsonObject] | None:
         """Return field owners by which this apply removes what edits by hand put into our lists."""
-        items = items_beside(live["metadata"], desired.target, edits=True)
+        items = [item for item in items_beside(live, desired.target) if item.edited]
         owners = entries_of(live["metadata"]) if entries is None else entries
         taken = with_items_taken(owners, items, desired.resource.api_version)
         if taken is not None:
@@ -393,7 +393,7 @@ class Applier:
         except TaskError:
             # The first error is the one to report.
             return []
-        items = [] if live is None else items_beside(live["metadata"], desired.target)
+        items = [] if live is None else items_beside(live, desired.target)
         fields = [cause.field for cause in error.causes]
         return [item for item in items if any(field.startswith(item.field) for field in fields)]
 
