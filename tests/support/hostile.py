@@ -320,7 +320,7 @@ def _shapes() -> Iterator[Input]:
     phases = [{"name": f"f{n}", "strategy": "serial", "steps": steps} for n in range(11)]
     yield Input(kind, "5,500 steps",
                 version(plans={"deploy": {"strategy": "serial", "phases": phases}}), _instance(),
-                End.DENIED, ("steps", "5000", "create a version with fewer"))  # fmt: skip
+                End.DENIED, ("steps", "500", "create a version with fewer"))  # fmt: skip
 
 
 def _updates() -> Iterator[Input]:

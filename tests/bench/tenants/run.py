@@ -10,6 +10,7 @@ from kudo_cluster.progress import Progress
 from tests.bench.figures import Figure
 from tests.bench.tenants.hanging import NAME as HANGING
 from tests.bench.tenants.hanging import measure_hanging
+from tests.bench.tenants.many import measure_many
 from tests.bench.tenants.port import measure_port
 from tests.bench.tenants.silent import measure_silent
 from tests.bench.tenants.table import figures, missed, profile, table
@@ -20,6 +21,7 @@ _MEASURES: Final[Mapping[str, Callable[[Tenants], Awaitable[list[Figure]]]]] = {
     "requests that never end": measure_port,
     "connections that send nothing": measure_silent,
     HANGING: measure_hanging,
+    "very many small things": measure_many,
 }
 """What is measured by itself, by name."""
 

@@ -31,8 +31,16 @@ TOO_LARGE = [
     ({"tasks": [{"spec": {"pipe": [{}] * 20_001}}]}, "spec.tasks.spec.pipe has"),
     ({"plans": {"deploy": plan(300_000, 0, 0)}}, "spec.plans.phases has 300000 entries"),
     ({"plans": {"deploy": plan(1, 300_000, 0)}}, "spec.plans.phases.steps has 300001 entries"),
-    ({"plans": {"deploy": plan(11, 500, 0)}}, "spec.plans.phases.steps has 5500 entries"),
+    ({"plans": {"deploy": plan(11, 500, 0)}}, "spec.plans[deploy].phases.steps has 5500 entries"),
+    (
+        {"plans": {"p": plan(3, 167, 0)}},
+        "spec.plans[p].phases.steps has 501 entries, more than 500",
+    ),
+    ({"plans": {str(n): plan(2, 200, 0) for n in range(3)}}, "spec.plans.phases.steps has 1200"),
+    ({"plans": {str(n): plan(200, 0, 0) for n in range(6)}}, "spec.plans.phases has 1200 entries"),
     ({"plans": {"deploy": plan(10, 50, 50)}}, "spec.plans.phases.steps.tasks has"),
+    ({"plans": {"deploy": plan(1, 500, 5)}}, "spec.plans.phases.steps.tasks has 2500 entries"),
+    ({"plans": {"n" * 300: plan(1, 501, 0)}}, f"spec.plans[{'n' * 100}…].phases.steps has 501"),
 ]
 
 
@@ -41,6 +49,18 @@ def test_what_is_too_large_is_named_with_count_and_bound(spec: Any, text: str) -
     said = too_large(spec)
     assert said.startswith(text)
     assert said.endswith("create a version with fewer")
+
+
+@pytest.mark.parametrize(
+    "plans",
+    [
+        {"deploy": plan(1, bounds.PLAN_STEPS, 4)},
+        {str(n): plan(1, bounds.PLAN_STEPS, 2) for n in range(2)},
+        {str(n): plan(200, 1, 2) for n in range(5)},
+    ],
+)
+def test_as_many_steps_as_there_may_be_are_read(plans: Any) -> None:
+    assert too_large({"plans": plans}) == ""
 
 
 def test_what_stays_within_every_bound_is_read() -> None:

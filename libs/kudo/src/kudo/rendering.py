@@ -18,6 +18,7 @@ import goyaml
 from gotemplate import INLINE, Environment, TemplateError
 from goyaml import Budget, YamlError, json_documents, load
 from kubeio.names import api_version_fault, name_fault
+from kudo import bounds
 from kudo.api import JsonObject
 from kudo.parameters import RawParameter, TooLarge, raw_values, read_values
 from kudo.pipe import pipes
@@ -35,6 +36,28 @@ _OBJECT_NODES: Final = 150_000
 """Values in one YAML document, because a reconciler copies an object whole, on its event loop."""
 
 
+@dataclass(slots=True)
+class _Count:
+    """Counts the objects of a task."""
+
+    objects: int = 0
+
+    def add(self, template: str) -> None:
+        """Count one more.
+
+        Raises:
+            FatalTaskError: a task may not have so many, reason TooManyObjects.
+        """
+        self.objects += 1
+        if self.objects > bounds.TASK_OBJECTS:
+            raise FatalTaskError(
+                "TooManyObjects",
+                f"template {template}: the task has more than {bounds.TASK_OBJECTS:,} "
+                "objects; have several tasks apply them",
+                limit="objects",
+            )
+
+
 @dataclass(frozen=True, slots=True)
 class Engine:
     """What renders the templates of one task, and what that may cost.
@@ -42,20 +65,22 @@ class Engine:
     Attributes:
         environment: Renders; its limits hold for each template.
         budget: Of all YAML that is read: parameters and rendered documents.
+        count: Of the objects of all templates.
     """
 
     environment: Environment
     budget: Budget
+    count: _Count
 
     @classmethod
     def full(cls) -> "Engine":
         """Return an engine with the limits that templates must keep."""
-        return cls(_FULL, Budget(goyaml.DEFAULT_LIMITS))
+        return cls(_FULL, Budget(goyaml.DEFAULT_LIMITS), _Count())
 
     @classmethod
     def inline(cls) -> "Engine":
         """Return an engine with the limits that an event loop can afford."""
-        return cls(_INLINE, Budget(goyaml.INLINE))
+        return cls(_INLINE, Budget(goyaml.INLINE), _Count())
 
 
 class DocumentError(FatalTaskError):
@@ -170,14 +195,16 @@ def render_objects(
         expired: Asked now and then whether rendering has taken too long.
 
     Raises:
-        FatalTaskError: a template is missing, cannot be rendered, or gives no Kubernetes objects;
-            the text names template, line and reason.
+        FatalTaskError: a template is missing, cannot be rendered, gives no Kubernetes objects, or
+            too many of them; the text names template, line and reason.
     """
     engine = engine or Engine.full()
     manifests: list[Manifest] = []
     for name in dict.fromkeys(resources):
         text = render_named(name, templates, values, engine=engine, expired=expired)
-        manifests.extend(Manifest(name, item) for item in read_objects(name, text, engine.budget))
+        for item in read_objects(name, text, engine.budget):
+            engine.count.add(name)
+            manifests.append(Manifest(name, item))
     return tuple(manifests)
 
 

@@ -62,7 +62,7 @@ def strategies_are_known(version: OperatorVersion) -> Iterator[Problem]:
 
 
 def steps_name_tasks(version: OperatorVersion) -> Iterator[Problem]:
-    known = _tasks(version)
+    known = version.tasks
     for name, plan in version.plans.items():
         for task, field in _named(name, plan):
             if task not in known:
@@ -186,14 +186,9 @@ def version_warnings(version: OperatorVersion) -> tuple[str, ...]:
     return (f"{text}; changes of these parameters will be denied",)
 
 
-def _tasks(version: OperatorVersion) -> dict[str, Task]:
-    """Return the tasks by name; of duplicates the first, as the engine does."""
-    return {task.name: task for task in reversed(version.spec.tasks or ())}
-
-
 def _used(version: OperatorVersion) -> list[Task]:
     """Return the tasks that steps name, once each."""
-    known = _tasks(version)
+    known = version.tasks
     names = dict.fromkeys(
         task for name, plan in version.plans.items() for task, _ in _named(name, plan)
     )

@@ -131,7 +131,8 @@ def controller_of(parts: Parts) -> Controller:
     context = _context(parts, objects)
     resolver = Resolver(discovery)
     ahead = Ahead(resolver)
-    recording = Recording(parts.recorder, ahead, Entries(parts.settings.digest_key))
+    entries = Entries(parts.settings.digest_key)
+    recording = Recording(parts.recorder, parts.reviews, ahead, entries)
     idle = Idle(context)
     runner = PlanRunner(
         StepRunner(_tasks(parts, objects, resolver, recording)),

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from kudo import bounds
 from kudo.jobs import HANDLERS, render
 from kudo.jobs.render import Request
 from kudo.parameters import RawParameter
@@ -182,3 +183,21 @@ def test_all_parameters_share_one_budget() -> None:
     error = failure(request("objects", CONFIG_MAP % "a", A=big, B=big, C=big, D=big))
     assert error.limit == "nodes"
     assert 'parameter "D"' in str(error)
+
+
+def test_more_objects_than_a_task_may_have_never_leave_the_worker() -> None:
+    most = bounds.TASK_OBJECTS
+    many = "{{ range $i := until %d }}\n---\n" + CONFIG_MAP.replace("%s", "x{{ $i }}") + "{{ end }}"
+    whole = request("objects", many % (most - 1), CONFIG_MAP % "last")
+    assert len(answer(whole)) == most
+    error = failure(
+        request("objects", many % (most - 1), CONFIG_MAP % "a" + "---\n" + CONFIG_MAP % "b")
+    )
+    assert (error.reason, error.limit) == ("TooManyObjects", "objects")
+    assert str(error) == (
+        "template t1.yaml: the task has more than 2,000 objects; have several tasks apply them"
+    )
+    # Objects of a List count, too.
+    items = ", ".join(["{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}"] * (most + 1))
+    listed = f"{{apiVersion: v1, kind: List, items: [{items}]}}"
+    assert failure(request("objects", listed)).reason == "TooManyObjects"

@@ -22,7 +22,6 @@ from kudo_reconciler.store.freshness import Freshness
 from kudo_reconciler.store.inventories import (
     INDEXERS,
     InventoryStore,
-    RecordFull,
     kept_inventory,
 )
 from kudo_reconciler.store.own_writes import OwnWrites
@@ -190,16 +189,6 @@ def test_objects_beyond_500_are_in_further_inventories_and_each_stays_where_it_i
         assert cached is not None
         assert cached.complete
         assert len(cached) == 1100
-
-    run(body)
-
-
-def test_more_objects_than_are_read_are_refused_before_anything_is_sent() -> None:
-    async def body(world: World) -> None:
-        many = [entry(f"m{number}") for number in range(100_001)]
-        with pytest.raises(RecordFull, match="100,001 objects on record, and 100,000 is the limit"):
-            await world.store.save(ONE, adding(*many))
-        assert world.wire.sent == []
 
     run(body)
 

@@ -3,6 +3,8 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
+import orjson
+
 from kubeio.kinds import PODS, STATEFUL_SETS
 from kubeio.types import JsonObject
 from kudo.names import HERITAGE, LABEL_HERITAGE, LABEL_INSTANCE
@@ -56,7 +58,9 @@ def forbid(scene: Scene, *plurals: str) -> None:
             raise StatusError(403, "Forbidden", f"{USER} cannot get")
 
     server.authorize = authorize
-    server.may = lambda user, asked: user != USER or asked["resource"] not in plurals
+    server.may = lambda user, asked: (
+        user != USER or asked["verb"] != "get" or asked["resource"] not in plurals
+    )
 
 
 def named(request: Request, *plurals: str) -> bool:
@@ -64,7 +68,10 @@ def named(request: Request, *plurals: str) -> bool:
 
 
 def reviews(scene: Scene) -> int:
-    return len(scene.network.sent("POST", "selfsubjectaccessreviews"))
+    """Return how often it was asked whether the account may get a kind."""
+    sent = scene.network.sent("POST", "selfsubjectaccessreviews")
+    asked = [orjson.loads(one.body)["spec"]["resourceAttributes"] for one in sent]
+    return sum(one["verb"] == "get" for one in asked)
 
 
 def reads(scene: Scene, plural: str) -> list[str]:

@@ -207,9 +207,13 @@ class OperatorVersion(ApiObject):
         """
         return fingerprint_of_object(self.spec.to_wire())
 
+    @cached_property
+    def tasks(self) -> Mapping[str, Task]:
+        """The tasks by name; of duplicates the first, as the original resolves them."""
+        return {task.name: task for task in reversed(self.spec.tasks or ())}
+
     def parameter(self, name: str) -> Parameter | None:
         return self.declared.get(name)
 
     def task(self, name: str) -> Task | None:
-        """Return the first task of that name, as the original resolves duplicates."""
-        return next((t for t in self.spec.tasks or () if t.name == name), None)
+        return self.tasks.get(name)

@@ -74,7 +74,7 @@ def preview(
         PreviewError: a template or a value is wrong; the text has the line of the template and of
             what it was rendered to.
     """
-    tasks = {task.name: task for task in reversed(version.spec.tasks or ())}
+    tasks = version.tasks
     found: list[Previewed] = []
     for phase in version.plans[plan].phases or ():
         for one in phase.steps:

@@ -96,7 +96,7 @@ class _Tree:
 
     def add(self, version: OperatorVersion, instance: Instance) -> None:
         """Add what the plans of one Instance need."""
-        tasks = {task.name: task for task in reversed(version.spec.tasks or ())}
+        tasks = version.tasks
         known = self._known
         known.add(((version.metadata.namespace, version.metadata.name), instance.metadata.name))
         plans = _Plans(self, version, instance, tasks)

@@ -88,6 +88,7 @@ RENDERED_CHECKS: Final[tuple[RenderedCheck, ...]] = (
     objects.termination_messages_can_be_shown,
     objects.objects_are_defined_once,
     objects.kinds_are_defined_before,
+    objects.objects_are_not_too_many,
     objects.keys_of_objects_are_unique,
 )
 """Checks of what the templates render to."""

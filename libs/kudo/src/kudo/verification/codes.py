@@ -74,6 +74,7 @@ CODES: Final[Mapping[str, str]] = {
     "TimeLimitUnreachable": "A time limit never passes, since another one passes before it.",
     "TimeLimitUnused": "A time limit is of a task that nothing runs, or that never waits.",
     "ToggleNotBoolean": "The parameter of a Toggle task is no boolean.",
+    "TooManyObjects": "A task or a plan has more objects than it may.",
     "VariableUnknown": "A template uses a variable that does not exist.",
     "VersionInvalid": "A version is not a semantic version.",
     "VersionMissing": "A version that is required is missing.",

@@ -108,13 +108,20 @@ def _of_operator(package: Package) -> Iterator[_Bound]:
         yield from _of_task(task)
     plans = file.plans or {}
     yield "the number of plans", len(plans), bounds.PLANS, in_operator("plans")
-    steps = sum(len(phase.steps) for plan in plans.values() for phase in plan.phases or ())
-    yield "the number of steps of all plans", steps, bounds.STEPS_IN_ALL, in_operator("plans")
+    phases = [phase for plan in plans.values() for phase in plan.phases or ()]
+    steps = [step for phase in phases for step in phase.steps]
+    tasks = sum(len(step.tasks) for step in steps)
+    of_all = in_operator("plans")
+    yield "the number of phases of all plans", len(phases), bounds.PHASES_IN_ALL, of_all
+    yield "the number of steps of all plans", len(steps), bounds.STEPS_IN_ALL, of_all
+    yield "the number of tasks of all steps", tasks, bounds.STEP_TASKS_IN_ALL, of_all
     for name, plan in plans.items():
         yield _text("strategy", plan.strategy, bounds.NAME, at_plan(name, "strategy"))
         yield _text("timeout", plan.timeout, bounds.DURATION, at_plan(name, "timeout"))
         count = len(plan.phases or ())
         yield "the number of phases of the plan", count, bounds.PHASES, at_plan(name)
+        count = sum(len(phase.steps) for phase in plan.phases or ())
+        yield "the number of steps of the plan", count, bounds.PLAN_STEPS, at_plan(name)
         for number, phase in enumerate(plan.phases or ()):
             yield from _of_phase(phase, name, number)
     yield "the number of templates", len(package.templates), bounds.TEMPLATES, Place("templates")

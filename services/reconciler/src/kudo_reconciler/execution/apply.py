@@ -18,6 +18,7 @@ from kudo_reconciler.execution.applied import UNKNOWN, Digests, digits_of
 from kudo_reconciler.execution.causes import Causes, WaitingObject
 from kudo_reconciler.execution.recording import (
     Recording,
+    check_number,
     remember_applied,
     remember_rendered,
 )
@@ -29,6 +30,7 @@ from kudo_reconciler.objects.observer import Observer
 from kudo_reconciler.objects.ownership import Desired
 from kudo_reconciler.objects.resolver import Resolver
 from kudo_reconciler.objects.run_context import Place
+from kudo_reconciler.pacing import FEW_AT_ONCE, paced
 from kudo_reconciler.store.instances import InstanceStore
 
 _REASONS = 3
@@ -73,7 +75,7 @@ class ApplyTask:
         for one that was deleted its last state counts.
         """
         objects, missing = [], False
-        for item in known:
+        async for item in paced(known, FEW_AT_ONCE):
             if item.uid in context.memory.healthy:
                 continue
             obj = await self._look(item, context)
@@ -126,7 +128,7 @@ class ApplyTask:
             desired = await self._hashed(enriched, context, stored)
         items, objects = [], []
         with Digests.kept(context, len(desired)) as digests:
-            for number, one in enumerate(desired):
+            async for number, one in paced(enumerate(desired), FEW_AT_ONCE):
                 if one.place in healthy:
                     items.append(before[one.place])
                     continue
@@ -164,6 +166,8 @@ class ApplyTask:
         if digits == UNKNOWN:
             return None
         known = await self.applier.existing_object(one, context)
+        # Digits take up to 3 ms.
+        await asyncio.sleep(0)
         if known is None or digits_of(context.uid, known, one.target) != digits:
             return None
         context.seen.add(one.place)
@@ -197,7 +201,11 @@ class ApplyTask:
 
     async def _enriched(self, context: TaskContext) -> list[Desired]:
         manifests = await context.manifests()
-        resolved = [await self.resolver.resolve(manifest, context) for manifest in manifests]
+        check_number(len(manifests), context)
+        resolved = [
+            await self.resolver.resolve(manifest, context)
+            async for manifest in paced(manifests, FEW_AT_ONCE)
+        ]
         enriched = []
         for one in resolved:
             enriched.append(Desired(one.manifest, one.resource, one.target(context.origin)))
@@ -212,7 +220,10 @@ class ApplyTask:
         stored: Mapping[Place, JsonObject] = MappingProxyType({}),
     ) -> list[Desired]:
         hashed = await self.hasher.hashed(enriched, context, stored)
-        return [replace(one, target=encode_string_data(one.target)) for one in hashed]
+        return [
+            replace(one, target=encode_string_data(one.target))
+            async for one in paced(hashed, FEW_AT_ONCE)
+        ]
 
     async def _add_finalizer(self, desired: list[Desired], context: TaskContext) -> None:
         """Add our finalizer before objects are applied that are deleted without an owner reference.
@@ -232,7 +243,7 @@ class ApplyTask:
     async def _result_of(self, context: TaskContext, objects: list[JsonObject]) -> TaskResult:
         messages: list[str] = []
         waiting: list[JsonObject] = []
-        for obj in objects:
+        async for obj in paced(objects, FEW_AT_ONCE):
             health = health_of(obj)
             if health.state is State.FAILED:
                 raise await self._failed(obj, health, context)
@@ -243,7 +254,7 @@ class ApplyTask:
                 with_cause = len(messages) < _REASONS
                 messages.append(await self._message(obj, health, context, with_cause=with_cause))
         done = not messages
-        unseen = self._unseen(context)
+        unseen = await self._unseen(context)
         reasons = dict.fromkeys(self.observer.why_unwatched(item.resource) for item in unseen)
         messages += [*filter(None, reasons)][:_REASONS]
         return TaskResult(
@@ -275,12 +286,12 @@ class ApplyTask:
         text = f"object {where} is NOT healthy: fatal error: HealthUtil: {message}"
         return FatalTaskError("FailedTerminalStateError", text)
 
-    def _unseen(self, context: TaskContext) -> list[AppliedObject]:
+    async def _unseen(self, context: TaskContext) -> list[AppliedObject]:
         """Return the unhealthy objects whose changes no watch event would report."""
-        key = key_of(context.instance)
+        key, applied = key_of(context.instance), context.memory.applied.get(context.key, ())
         return [
             item
-            for item in context.memory.applied.get(context.key, ())
+            async for item in paced(applied)
             if item.uid not in context.memory.healthy
             and not self.observer.sees(item.resource, item.namespace, item.name, key)
         ]

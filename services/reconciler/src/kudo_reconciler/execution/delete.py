@@ -30,6 +30,7 @@ from kudo_reconciler.objects.refusals import error_text, task_error
 from kudo_reconciler.objects.releasing.shares import Shares
 from kudo_reconciler.objects.resolver import KindNotServed, Resolved, Resolver
 from kudo_reconciler.objects.run_context import check_may_write
+from kudo_reconciler.pacing import FEW_AT_ONCE, paced
 
 _ATTEMPTS = 5
 
@@ -77,7 +78,7 @@ class DeleteTask:
 
     async def _delete_all(self, context: TaskContext) -> tuple[AppliedObject, ...]:
         deleted = []
-        for manifest in await context.manifests():
+        async for manifest in paced(await context.manifests(), FEW_AT_ONCE):
             try:
                 resolved = await self.resolver.resolve(manifest, context, "delete")
             except KindNotServed:

@@ -1,24 +1,29 @@
 """Records what a task will apply, and with it what the rest of its plan will.
 
 At the first object of a run that is not on record, it is found out what every task applies, so that
-one write records it all. What cannot be rendered now is left to its own turn.
+one write records it all. What cannot be rendered now is left to its own turn. Nothing is written
+for an account that may not apply the first object of the task, nor for a plan that would apply more
+than an Instance may have.
 """
 
 from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from kubeio.errors import Forbidden
 from kubeio.resource import Resource
+from kudo import bounds
 from kudo.api import ExecutionStatus, JsonObject
 from kudo.execution import StepRef, step_of, step_status, steps_of
 from kudo.objects.inventory.record import Entry
 from kudo.rendering import Manifest
-from kudo.tasks import TaskError
+from kudo.tasks import FatalTaskError, TaskError, TransientTaskError
 from kudo_reconciler.execution.expected.ahead import Ahead
 from kudo_reconciler.execution.task_context import TaskContext, TaskKey
 from kudo_reconciler.objects.places import place_of
 from kudo_reconciler.objects.records.entries import Entries, answer_of, named
 from kudo_reconciler.objects.records.recorder import Recorder
+from kudo_reconciler.tenancy.access import AccessReviews
 
 _APPLYING: Final = frozenset({"Apply", "Toggle", "KudoOperator", "Pipe"})
 """Kinds of tasks."""
@@ -30,11 +35,13 @@ class Recording:
 
     Attributes:
         recorder: Keeps the records.
+        reviews: Tell what accounts may apply.
         ahead: Finds out what other tasks apply.
         entries: Makes entries.
     """
 
     recorder: Recorder
+    reviews: AccessReviews
     ahead: Ahead
     entries: Entries = field(default_factory=Entries)
 
@@ -44,8 +51,10 @@ class Recording:
         """Have the objects of a task on record before anything of the task is sent.
 
         Raises:
-            FatalTaskError: a template names an Inventory.
-            TransientTaskError: the record could not be written; nothing may be sent.
+            FatalTaskError: a template names an Inventory, or the Instance would have too many
+                objects.
+            TransientTaskError: the record could not be written, or the account may not apply the
+                first object; nothing may be sent.
             Superseded, Suspended: the run may not write any more.
         """
         await self._expect(await self._entries(objects, context), context)
@@ -63,12 +72,31 @@ class Recording:
             memory.ahead[context.key] = entries
 
         async def plan() -> Sequence[Entry]:
+            await self._check_access(entries, context)
             return await self._plan(entries, context)
 
         await self.recorder.expect(context, entries, plan)
         # A task may be rendered again, with other names: what it has applied stays its own.
         memory.rendered[context.key] = memory.rendered.get(context.key, frozenset()) | places
         memory.removed.difference_update(places)
+
+    async def _check_access(self, entries: Sequence[Entry], context: TaskContext) -> None:
+        """Check whether the account may apply the first object, before anything is on record.
+
+        The others are applied after it, each by a request that the API server checks.
+        """
+        for entry in entries[:1]:
+            place = entry.place
+            resource = Resource(
+                place.group, entry.version, place.kind, entry.resource, not entry.cluster_scoped
+            )
+            try:
+                await self.reviews.check_apply(
+                    context.client, resource, place.namespace or None, place.name
+                )
+            except Forbidden as error:
+                text = f"failed to apply {place.kind} {place.name}: {error}"
+                raise TransientTaskError("TaskApplyError", text) from error
 
     async def _entries(
         self, objects: Iterable[tuple[Manifest, Resource]], context: TaskContext
@@ -93,10 +121,12 @@ class Recording:
                 if (ref, name) == context.key:
                     yield context.key, ()
                     continue
+                other = _context_of(ref, name, context)
                 try:
-                    made = await self._rendered(_context_of(ref, name, context))
+                    made = await self._rendered(other)
                 except TaskError:
                     continue
+                check_number(len(made), other)
                 yield (ref, name), made
 
     async def _rendered(self, context: TaskContext) -> Sequence[Entry]:
@@ -105,6 +135,22 @@ class Recording:
         others = [one for one in found if one.manifest is None]
         entries = await self._entries(made, context)
         return [*entries, *(_named(one.resource, one.name, context) for one in others)]
+
+
+def check_number(objects: int, context: TaskContext) -> None:
+    """Count the objects of a task before anything is done with them, so that few are in memory.
+
+    Raises:
+        FatalTaskError: those of the plan are too many; reason TooManyObjects.
+    """
+    counts = context.memory.objects
+    counts[context.key] = objects
+    if sum(counts.values()) > bounds.INSTANCE_OBJECTS:
+        text = (
+            f'plan "{context.path.plan}" applies more than {bounds.INSTANCE_OBJECTS:,} objects: '
+            "have several Instances apply them"
+        )
+        raise FatalTaskError("TooManyObjects", text)
 
 
 def _named(resource: Resource, name: str, context: TaskContext) -> Entry:
@@ -129,8 +175,12 @@ def remember_applied(applied: JsonObject, resource: Resource, context: TaskConte
 def remember_deleted(
     resource: Resource, namespace: str | None, name: str, context: TaskContext
 ) -> None:
-    """Remember an object that was deleted, or that the Instance no longer shares."""
-    context.memory.removed.add(place_of(resource, namespace, name))
+    """Remember an object that was deleted, or that the Instance no longer shares.
+
+    Of more than can be on record, the rest is left to the next run, which takes it off.
+    """
+    if len(context.memory.removed) < bounds.INSTANCE_OBJECTS:
+        context.memory.removed.add(place_of(resource, namespace, name))
 
 
 def _tasks_left(ref: StepRef, context: TaskContext) -> list[str]:

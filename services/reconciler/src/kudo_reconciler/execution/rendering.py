@@ -30,8 +30,8 @@ from workers import LimitExceeded, WorkerError
 _INLINE_SIZE: Final = 64 << 10
 """Characters of templates and parameters of one task."""
 _INLINE_TEMPLATES: Final = 20
-_TURN: Final = 256 << 10
-"""Bytes of an answer that are decoded before the event loop may run other tasks; about 5 ms."""
+_TURN: Final = 64 << 10
+"""Bytes of an answer that are decoded before the event loop may run other tasks; about 1 ms."""
 _KEPT: Final = 500
 _KEPT_SECONDS: Final = 600.0
 
@@ -202,7 +202,7 @@ async def _inline(request: Request) -> list[object]:
 
 
 async def _decoded(answer: bytes, *, objects: bool) -> list[object]:
-    """Decode an answer, letting the event loop run other tasks after every 256 KiB."""
+    """Decode an answer, letting the event loop run other tasks after every 64 KiB."""
     made: list[object] = []
     decoded = 0
     for size, item in render.decode_answer(answer):

@@ -8,8 +8,9 @@ thing to be stored anyway. It is stored again before anything is sent for a step
 another one: a crash must not repeat a finished step.
 """
 
+import asyncio
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
@@ -52,9 +53,12 @@ from kudo_reconciler.execution.task_context import RunMemory, StepContext
 from kudo_reconciler.keys import key_of
 from kudo_reconciler.metrics.metrics import Metrics
 from kudo_reconciler.objects.run_context import Tell
+from kudo_reconciler.pacing import FEW_AT_ONCE, paced
 from kudo_reconciler.store.instances import InstanceStore
 from kudo_reconciler.tenancy.accounts import Accounts
 
+_AT_ONCE = 100
+"""Results of tasks that are recorded before the event loop may run other tasks."""
 _HELD_SECONDS = 1.0
 """How long a worker may be held for a run whose steps keep ending."""
 
@@ -155,7 +159,7 @@ class PlanRunner:
         attempted: set[StepRef] = set()
         until = loop_seconds() + _HELD_SECONDS
         while True:
-            unfinished = self._take_results(run, progress)
+            unfinished = await self._take_results(run, progress)
             attempted -= unfinished
             decision = decide(
                 run.plan,
@@ -175,7 +179,8 @@ class PlanRunner:
             if decision.start:
                 await self._store_before(run, progress.entry, decision.start, unfinished)
                 attempted.update(decision.start)
-                for ref in decision.start:
+                # Some are done at once, and would all run in one turn of the event loop.
+                async for ref in paced(decision.start, FEW_AT_ONCE):
                     self._start(run, ref, progress.entry)
             left = until - loop_seconds()
             await self.operations.wait_briefly(run.memory.attempts.values(), max(0.0, left))
@@ -285,7 +290,7 @@ class PlanRunner:
             crashed=self.metrics.task_faults.inc,
         )
 
-    def _take_results(self, run: Run, progress: Progress) -> set[StepRef]:
+    async def _take_results(self, run: Run, progress: Progress) -> set[StepRef]:
         """Record the attempts that have ended; return the steps that continue after that."""
         ended: dict[StepRef, StepResult] = {}
         interrupted: Exception | None = None
@@ -304,7 +309,10 @@ class PlanRunner:
         if interrupted is not None:
             # The next attempt finds what these have done.
             raise interrupted
-        self._record(run, progress, ended)
+        for some in _portions(ended):
+            self._record(run, progress, some)
+            if len(some) < len(ended):
+                await asyncio.sleep(0)
         return {ref for ref, result in ended.items() if result.unfinished}
 
     def _state_after(self, state: StepState, result: StepResult) -> StepState:
@@ -316,8 +324,6 @@ class PlanRunner:
         return after_attempt(state, result.outcome.status, now, polled=result.polled, jitter=jitter)
 
     def _record(self, run: Run, progress: Progress, ended: Mapping[StepRef, StepResult]) -> None:
-        if not ended:
-            return
         outcomes = {
             ref: self._with_next_attempt(result.outcome, run.memory.states[ref])
             for ref, result in ended.items()
@@ -376,3 +382,17 @@ def _remember_fault(memory: RunMemory, ref: StepRef, result: StepResult) -> None
         memory.faults[ref] = f"{ref.phase}.{ref.step}: {result.outcome.message}"
     else:
         memory.faults.pop(ref, None)
+
+
+def _portions(ended: Mapping[StepRef, StepResult]) -> Iterator[Mapping[StepRef, StepResult]]:
+    """Yield results of steps, of about a hundred tasks at a time."""
+    portion: dict[StepRef, StepResult] = {}
+    tasks = 0
+    for ref, result in ended.items():
+        portion[ref] = result
+        tasks += max(1, len(result.outcome.tasks))
+        if tasks >= _AT_ONCE:
+            yield portion
+            portion, tasks = {}, 0
+    if portion:
+        yield portion

@@ -24,6 +24,7 @@ from kudo.tasks import FatalTaskError, TaskError, TaskPath, TransientTaskError
 from kudo_reconciler.errors import Outdated, Superseded, Suspended, described, fault_text
 from kudo_reconciler.execution.task_context import StepContext, TaskResult
 from kudo_reconciler.execution.tasks import TaskRunner
+from kudo_reconciler.pacing import FEW_AT_ONCE, paced
 
 log = logging.getLogger(__name__)
 
@@ -69,7 +70,7 @@ class StepRunner:
         """
         tried: list[StepResult] = []
         names, deleting = step.task_names, False
-        for number, name in enumerate(names):
+        async for number, name in paced(enumerate(names), FEW_AT_ONCE):
             if step.is_suspended() and name not in step.known:
                 return _step_result(tried, held_up=True)
             # Tasks that only delete continue: what a Delete waits for may be in use by what they

@@ -84,6 +84,7 @@ class RunMemory:
         faults: Internal errors that keep ending attempts, by step.
         entry: The status entry of the run when its last step began.
         is_first_run: Whether nothing was ever applied for the Instance before the run.
+        objects: Numbers of objects that tasks apply, as they were rendered last.
         ahead: What each task applies, as it was rendered for the record; None before that.
         rendered: The objects that each task has rendered; none for one that deletes.
         removed: What Delete tasks, and Toggles that are off, have deleted.
@@ -117,6 +118,7 @@ class RunMemory:
     faults: dict[StepRef, str] = field(default_factory=dict)
     entry: PlanStatus | None = None
     is_first_run: bool = False
+    objects: dict[TaskKey, int] = field(default_factory=dict)
     ahead: dict[TaskKey, Sequence[record.Entry]] | None = None
     rendered: dict[TaskKey, frozenset[record.Place]] = field(default_factory=dict)
     removed: set[record.Place] = field(default_factory=set)

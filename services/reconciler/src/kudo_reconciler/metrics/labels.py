@@ -84,6 +84,7 @@ RUN_REASONS: Final = (
     "TimeLimitInvalid",
     "TimedOut",
     "ToggleTaskError",
+    "TooManyObjects",
     "UnknownTaskName",
     OTHER,
 )

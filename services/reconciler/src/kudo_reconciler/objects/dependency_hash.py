@@ -5,6 +5,7 @@ the cluster: what was last applied counts, not what somebody edited since. Of on
 created, the content in the cluster counts: each rendering of its template may be another one.
 """
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -27,6 +28,7 @@ from kudo_reconciler.objects.observer import Observer
 from kudo_reconciler.objects.ownership import Desired
 from kudo_reconciler.objects.refusals import error_text
 from kudo_reconciler.objects.run_context import Place, RunContext
+from kudo_reconciler.pacing import FEW_AT_ONCE, paced
 
 _RESOURCES: dict[str, Resource] = {
     "ConfigMap": CONFIG_MAPS,
@@ -68,7 +70,9 @@ class DependencyHasher:
                 digests[dependency] = await context.digest(one.target, live=False)
             elif one.place in stored:
                 digests[dependency] = await context.digest(stored[one.place], live=True)
-        return [await self._one(one, digests, context) for one in desired]
+            # A digest that is computed at once takes up to 16 ms, and there may be many.
+            await asyncio.sleep(0)
+        return [await self._one(one, digests, context) async for one in paced(desired, FEW_AT_ONCE)]
 
     async def _one(self, desired: Desired, digests: Digests, context: RunContext) -> Desired:
         dependency = as_dependency(desired)

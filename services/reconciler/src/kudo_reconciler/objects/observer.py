@@ -139,7 +139,7 @@ class Observer:
 
     async def watch_all(self, kinds: Iterable[Resource]) -> None:
         """Watch kinds concurrently: each that does not answer takes until its timeout."""
-        missing = dict.fromkeys(kind for kind in kinds if not self.watched(kind))
+        missing = [kind for kind in dict.fromkeys(kinds) if not self.watched(kind)]
         await asyncio.gather(*map(self.watch, missing))
 
     async def keep_watching(self, kinds: Sequence[Resource]) -> NoReturn:

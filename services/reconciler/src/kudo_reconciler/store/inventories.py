@@ -19,11 +19,10 @@ from typing import Final, TypeVar, cast
 from kubeio.cache.informer import Informer
 from kubeio.cache.store import Delta
 from kubeio.client import Client
-from kubeio.errors import Conflict, InvalidPath, KubeError, NotFound
+from kubeio.errors import Conflict, InvalidPath, NotFound
 from kudo.api import JsonObject
 from kudo.identity import InstanceIdentity
 from kudo.objects.inventory.record import (
-    MOST_OBJECTS,
     Entry,
     Place,
     Record,
@@ -44,10 +43,11 @@ BY_NAME: Final = "name"
 BY_SHARE: Final = "share"
 _ATTEMPTS: Final = 5
 _KEPT: Final = ("name", "namespace", "uid", "resourceVersion", "ownerReferences")
-_AT_ONCE: Final = 5000
-"""Entries that are spread over Inventories without a pause, which takes 4 ms."""
+_AT_ONCE: Final = 1000
+"""Entries that are spread over Inventories without a pause, which takes a millisecond."""
 _MOST: Final = 200
-"""Inventories of an Instance: 100,000 objects."""
+"""Inventories of an Instance that are read. Older releases wrote so many; what a run may add is
+bounded by `kudo.bounds`."""
 
 _Content = tuple[tuple[Entry, ...], bool]
 """Entries of an Inventory, and whether it is complete."""
@@ -89,16 +89,6 @@ def by_name(obj: JsonObject) -> tuple[str, ...]:
 
 
 INDEXERS: Final = {BY_INSTANCE: by_instance, BY_NAME: by_name, BY_SHARE: by_share}
-
-
-class RecordFull(KubeError):
-    """An Instance would have more objects on record than are read; nothing was sent."""
-
-    def __init__(self, objects: int) -> None:
-        super().__init__(
-            f"the Instance would have {objects:,} objects on record, and {_MOST * MOST_OBJECTS:,} "
-            "is the limit: have several Instances apply them, or prune its orphans"
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,7 +237,6 @@ class InventoryStore:
 
         Raises:
             Conflict: it keeps changing.
-            RecordFull: too many objects.
             KubeError: a request failed.
         """
         # The caller may have compared the record that is cached: it is not put together again.
@@ -272,8 +261,6 @@ class InventoryStore:
 
     async def _write(self, one: InstanceIdentity, stored: list[JsonObject], after: Record) -> None:
         contents = await _contents(after, [*map(_places, stored)]) or [()]
-        if len(contents) > _MOST:
-            raise RecordFull(len(after))
         for number, (known, entries) in enumerate(zip_longest(stored, contents)):
             complete = after.complete and number == 0
             if known is not None and (known["entries"], known["complete"]) == (entries, complete):

@@ -1,26 +1,31 @@
-"""Asks the API server whether an account may get objects of a kind in a namespace.
+"""Asks the API server whether an account may get, or apply, objects of a kind in a namespace.
 
 What comes out of a cache was read with the reconciler's rights. It is used for a task, or told in a
-status, only if the account may read it itself. The question is a SelfSubjectAccessReview that is
-sent as the account, so nothing is decided here.
+status, only if the account may read it itself. So are records written with them, and only for an
+account that may apply what begins the task. The question is a SelfSubjectAccessReview that is sent
+as the account, so nothing is decided here.
 
-Invariants: an answer is used for `KEPT_SECONDS`; a failed review is never kept; at most `MOST`
-answers are in memory; the reconciler itself is never asked about.
+Invariants: an answer is used for `KEPT_SECONDS`; that an account may apply a kind, for
+`APPLIES_SECONDS`; that it may not, once. A failed review is never kept; at most `MOST` answers are
+in memory; the reconciler itself is never asked about.
 """
 
 import asyncio
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Final
+from typing import Final, NamedTuple
 
 from kubeio.client import Client
 from kubeio.connection.identity import Identity
-from kubeio.errors import KubeError, TooManyRequests
+from kubeio.errors import Forbidden, KubeError, TooManyRequests
 from kubeio.leader_election.elector import NotLeading
 from kubeio.resource import Resource
 from kubeio.types import Json, JsonObject
 
 KEPT_SECONDS: Final = 60.0
+APPLIES_SECONDS: Final = 3600.0
+"""For which an account counts as one that may apply a kind: no Instance pays for the question. With
+a right that was taken away meanwhile, a record is written too many, and nothing is applied."""
 MOST: Final = 4096
 _REVIEWS: Final = Resource(
     "authorization.k8s.io",
@@ -29,8 +34,28 @@ _REVIEWS: Final = Resource(
     "selfsubjectaccessreviews",
     namespaced=False,
 )
-_Question = tuple[Identity | None, str, str, str]
-"""Who; the group and the plural of the kind; the namespace, empty for all of them."""
+_APPLY: Final = "patch"
+_IMPERSONATION: Final = "impersonate"
+"""Word in the API server's message that nobody may act as an account."""
+
+
+class _Question(NamedTuple):
+    """What is asked.
+
+    Attributes:
+        identity: Who.
+        group, plural: The kind.
+        namespace: Empty for all of them, and for a cluster-scoped kind.
+        verb: Of the request.
+        name: Of the object; empty for all of them.
+    """
+
+    identity: Identity | None
+    group: str
+    plural: str
+    namespace: str
+    verb: str = "get"
+    name: str = ""
 
 
 class AccessReviews:
@@ -79,7 +104,42 @@ class AccessReviews:
         """
         if client.identity is None:
             return True
-        question = client.identity, resource.group, resource.plural, namespace or ""
+        return await self._ask(client, _question(client, resource, namespace))
+
+    async def check_apply(
+        self, client: Client, resource: Resource, namespace: str | None, name: str
+    ) -> None:
+        """Check whether the identity of a client may apply an object, before anything is sent.
+
+        A review that fails says nothing: the apply itself will. Nothing is asked about the
+        reconciler's own identity.
+
+        Raises:
+            Forbidden: it may not, with the words of the API server; or nobody may act as it.
+            NotLeading: this replica is not the leader any more.
+        """
+        identity = client.identity
+        if identity is None:
+            return
+        kind = _question(client, resource, namespace)._replace(verb=_APPLY)
+        try:
+            # A right on all objects first: its answer serves others of the kind, too.
+            if await self._ask(client, kind) or await self._ask(client, kind._replace(name=name)):
+                return
+        except NotLeading:
+            raise
+        except KubeError as error:
+            if isinstance(error, Forbidden) and _IMPERSONATION in error.message:
+                raise
+            return
+        where = f'in the namespace "{namespace}"' if namespace else "at the cluster scope"
+        raise Forbidden(
+            f'{resource.name} "{name}" is forbidden: User "{identity.user}" cannot patch resource '
+            f'"{resource.plural}" in API group "{resource.group}" {where}',
+            status=403,
+        )
+
+    async def _ask(self, client: Client, question: _Question) -> bool:
         until, answer = self._answers.get(question, (0.0, False))
         if self._clock() < until:
             self._answers.move_to_end(question)
@@ -101,7 +161,11 @@ class AccessReviews:
         # The age counts from before the request: the rights may change while it is under way.
         asked_at = self._clock()
         allowed = _is_allowed(await client.create(_REVIEWS, _body(question)))
-        self._answers[question] = asked_at + KEPT_SECONDS, allowed
+        seconds = KEPT_SECONDS
+        if question.verb == _APPLY:
+            # Whoever waits for a right goes on as soon as it is granted.
+            seconds = APPLIES_SECONDS if allowed else 0.0
+        self._answers[question] = asked_at + seconds, allowed
         self._answers.move_to_end(question)
         if len(self._answers) > self._most:
             self._answers.popitem(last=False)
@@ -130,9 +194,9 @@ async def may_apply(client: Client, resource: Resource, namespace: str | None) -
         TooManyRequests: the API server is busy.
     """
     for verb in ("create", "patch"):
-        body = _body((client.identity, resource.group, resource.plural, namespace or ""), verb)
+        question = _question(client, resource, namespace)._replace(verb=verb)
         try:
-            if _is_allowed(await client.create(_REVIEWS, body)):
+            if _is_allowed(await client.create(_REVIEWS, _body(question))):
                 return True
         except (NotLeading, TooManyRequests):
             raise
@@ -141,9 +205,18 @@ async def may_apply(client: Client, resource: Resource, namespace: str | None) -
     return False
 
 
-def _body(question: _Question, verb: str = "get") -> JsonObject:
-    _, group, plural, namespace = question
-    attributes = {"verb": verb, "group": group, "resource": plural, "namespace": namespace}
+def _question(client: Client, resource: Resource, namespace: str | None) -> _Question:
+    return _Question(client.identity, resource.group, resource.plural, namespace or "")
+
+
+def _body(question: _Question) -> JsonObject:
+    attributes = {
+        "verb": question.verb,
+        "group": question.group,
+        "resource": question.plural,
+        "namespace": question.namespace,
+        **({"name": question.name} if question.name else {}),
+    }
     return {
         "apiVersion": _REVIEWS.api_version,
         "kind": _REVIEWS.kind,

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from kubeio.names import MAX_LABEL, MAX_SUBDOMAIN, is_subdomain
+from kudo import bounds
 from kudo.api import JsonObject
 from kudo.names import (
     ANNOTATION_APPLY_POLICY,
@@ -17,7 +18,7 @@ from kudo.objects.policies import problem_of
 from kudo.packages import Package
 from kudo.packages.source import Position, Source, path_text
 from kudo.problems import kind_of_value, shown, shown_name
-from kudo.verification.finding import Finding, at_template, error, warning
+from kudo.verification.finding import Finding, at_plan, at_task, at_template, error, warning
 from kudo.verification.rendered.rendering import (
     NAMESPACE,
     RenderedObject,
@@ -193,7 +194,7 @@ def objects_are_defined_once(rendering: Rendering) -> Iterator[Finding]:
         for file in _applied_by(rendering.package, plan):
             objects, fill = found.get(file, ((), False))
             for item in objects:
-                key = (_group(item), item.object["kind"], item.object["metadata"]["name"])
+                key = _key(item)
                 first = seen.setdefault(key, item)
                 if first is item or (*key, first.file, file) in told:
                     continue
@@ -233,13 +234,38 @@ def _defined_by(item: RenderedObject) -> Iterator[tuple[str, str]]:
         yield str(spec.get("group")), str(_mapping_at(spec, ("names",)).get("kind"))
 
 
+def objects_are_not_too_many(rendering: Rendering) -> Iterator[Finding]:
+    """A plan would end before it sends anything."""
+    found = {file: rendering.found(file)[0] for file in rendering.package.templates}
+    for task in rendering.package.operator.tasks:
+        files = dict.fromkeys(task.spec.resources or ())
+        count = sum(len(found.get(file, ())) for file in files)
+        if count > bounds.TASK_OBJECTS:
+            message = f'task "{task.name}" has {count:,} objects, more than {bounds.TASK_OBJECTS:,}'
+            yield error("TooManyObjects", message, at_task(task.name), "make several tasks of it")
+    for plan in rendering.package.operator.plans or {}:
+        number = sum(len(found.get(file, ())) for file in _files_of(rendering.package, plan))
+        if number > bounds.INSTANCE_OBJECTS:
+            message = (
+                f'plan "{plan}" applies {number:,} objects, more than {bounds.INSTANCE_OBJECTS:,}'
+            )
+            suggestion = "make several packages of it"
+            yield error("TooManyObjects", message, at_plan(plan), suggestion)
+
+
 def _applied_by(package: Package, plan: str) -> list[str]:
     """Return the templates that a plan applies, each once."""
+    return list(dict.fromkeys(_files_of(package, plan)))
+
+
+def _files_of(package: Package, plan: str) -> Iterator[str]:
+    """Yield the templates that the tasks of a plan apply, once for each task of a step."""
     tasks = {task.name: task for task in reversed(package.operator.tasks)}
     steps = steps_of((package.operator.plans or {})[plan])
     used = [tasks[name] for step in steps for name in step.tasks if name in tasks]
-    files = (file for task in used if task.kind in _APPLYING for file in task.spec.resources or ())
-    return list(dict.fromkeys(files))
+    for task in used:
+        if task.kind in _APPLYING:
+            yield from dict.fromkeys(task.spec.resources or ())
 
 
 def keys_of_objects_are_unique(rendering: Rendering) -> Iterator[Finding]:
@@ -268,6 +294,10 @@ def _objects(rendering: Rendering) -> Iterator[tuple[RenderedObject, bool]]:
         if file not in skipped:
             objects, fill = rendering.found(file)
             yield from ((item, fill) for item in objects)
+
+
+def _key(item: RenderedObject) -> tuple[str, ...]:
+    return _group(item), item.object["kind"], item.object["metadata"]["name"]
 
 
 def _group(item: RenderedObject) -> str:

@@ -4,10 +4,8 @@ The templates of Apply tasks, and of Toggles that are on, are rendered. What Kud
 tasks make has names that are known: no parameter file is rendered and no pod runs for them.
 """
 
-import asyncio
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
 
 from kubeio.kinds import CONFIG_MAPS, SECRETS
 from kubeio.resource import Resource
@@ -19,10 +17,8 @@ from kudo.tasks import check_task
 from kudo_reconciler.execution.task_context import TaskContext
 from kudo_reconciler.execution.toggles import is_on
 from kudo_reconciler.objects.resolver import Resolver
+from kudo_reconciler.pacing import paced
 from kudo_reconciler.resources import INSTANCES
-
-AT_ONCE: Final = 500
-"""Objects that are looked at before the event loop may run other tasks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +66,10 @@ class Ahead:
 
     async def _rendered(self, context: TaskContext) -> Sequence[Expected]:
         found = []
-        for number, manifest in enumerate(await context.manifests(), 1):
+        async for manifest in paced(await context.manifests()):
             resolved = await self.resolver.resolve(manifest, context, "look ahead")
             name = str(manifest.object["metadata"]["name"])
             found.append(Expected(resolved.resource, name, manifest))
-            if number % AT_ONCE == 0:
-                await asyncio.sleep(0)
         return found
 
 

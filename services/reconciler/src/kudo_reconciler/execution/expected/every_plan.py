@@ -16,10 +16,11 @@ from kudo.execution import StepRef, step_of, steps_of
 from kudo.objects.inventory.record import Place
 from kudo.tasks import FatalTaskError, TaskError, TaskPath, TransientTaskError
 from kudo_reconciler.errors import described
-from kudo_reconciler.execution.expected.ahead import AT_ONCE, Ahead
+from kudo_reconciler.execution.expected.ahead import Ahead
 from kudo_reconciler.execution.rendering import Renderer
 from kudo_reconciler.execution.task_context import RunMemory, TaskContext
 from kudo_reconciler.objects.places import place_of
+from kudo_reconciler.pacing import paced
 
 log = logging.getLogger(__name__)
 
@@ -68,10 +69,8 @@ class EveryPlan:
 
     async def _places(self, context: TaskContext) -> set[Place]:
         namespace, places = context.instance.metadata.namespace, set[Place]()
-        for number, one in enumerate(await self.ahead.objects(context), 1):
+        async for one in paced(await self.ahead.objects(context)):
             places.add(place_of(one.resource, namespace, one.name))
-            if number % AT_ONCE == 0:
-                await asyncio.sleep(0)
         return places
 
 
@@ -84,10 +83,8 @@ def _contexts(
         FatalTaskError: the OperatorVersion lacks a task of one of its plans.
     """
     version = memory.version
-    # Of several tasks with one name the first one counts.
-    tasks = {task.name: task for task in reversed(version.spec.tasks or ())}
     for plan, ref, name in _uses(memory):
-        task = tasks.get(name)
+        task = version.task(name)
         path = TaskPath(instance.key, plan, ref.phase, ref.step, name)
         if task is None:
             raise FatalTaskError("UnknownTaskName", f"missing task {path}")

@@ -11,10 +11,11 @@ from typing import Final
 from kubeio.cache.store import Delta
 from kubeio.errors import Forbidden, KubeError, NotFound
 from kubeio.leader_election.elector import NotLeading
+from kudo import bounds
 from kudo.api import JsonObject
 from kudo.identity import InstanceIdentity, identity
 from kudo.objects.inventory.record import Entry, Place, Record, owner_of
-from kudo.tasks import TransientTaskError
+from kudo.tasks import FatalTaskError, TransientTaskError
 from kudo_reconciler.keys import Key
 from kudo_reconciler.objects.locks import KeyedLocks
 from kudo_reconciler.objects.records.damage import Damage
@@ -65,6 +66,7 @@ class Recorder:
             others: Called if something is missing on record, so that one write records it all.
 
         Raises:
+            FatalTaskError: the Instance would have too many objects.
             TransientTaskError: the record could not be written; nothing may be sent.
             Superseded, Suspended: the run may not write any more.
         """
@@ -183,6 +185,8 @@ class Recorder:
         if changed is record and complete == record.complete:
             # Of an object of two tasks one is on record: the other one does not write for its sake.
             return record
+        if len(changed) > max(bounds.INSTANCE_OBJECTS, len(record)):
+            raise _too_many(len(changed))
         return answers.added(replace(changed, complete=complete))
 
     async def _save(self, one: InstanceIdentity, change: Change) -> None:
@@ -217,6 +221,15 @@ def adopts(record: Record, answers: Mapping[Place, Answer]) -> bool:
     """
     adopted = (record.get(place) for place, answer in answers.items() if answer.adopted)
     return any(entry is not None and not entry.adopted for entry in adopted)
+
+
+def _too_many(objects: int) -> FatalTaskError:
+    text = (
+        f"the Instance would have {objects:,} objects on record, and {bounds.INSTANCE_OBJECTS:,} "
+        "is the limit: have several Instances apply them, or delete what no plan applies any more "
+        "(kubectl kudo get objects shows it)"
+    )
+    return FatalTaskError("TooManyObjects", text)
 
 
 def _task_error(one: InstanceIdentity, error: KubeError) -> TransientTaskError:

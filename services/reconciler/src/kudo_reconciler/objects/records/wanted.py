@@ -1,19 +1,14 @@
 """What is to be on record, compared with what is.
 
-There may be 100,000 entries, so the event loop runs other tasks after every 500.
+There may be thousands of entries, so the event loop runs other tasks after some hundreds.
 """
 
-import asyncio
-from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Final, TypeVar
 
 from kudo.objects.inventory.record import Entry, Place, Record, answered, can_be_recorded, continued
 from kudo_reconciler.objects.run_context import Answer, RunContext
-
-AT_ONCE: Final = 500
-
-T = TypeVar("T")
+from kudo_reconciler.pacing import paced
 
 
 @dataclass(slots=True)
@@ -43,9 +38,9 @@ class Wanted:
         """Compare entries with a record; of several of one object the last one counts."""
         found = cls(known or Record(), context.recorded)
         namespace = context.instance.metadata.namespace
-        async for entry in in_turns(entries):
+        async for entry in paced(entries):
             found.entries[entry.place] = entry
-        async for entry in in_turns(list(found.entries.values())):
+        async for entry in paced(list(found.entries.values())):
             found._compare(entry, namespace)
         return found
 
@@ -77,7 +72,7 @@ class Wanted:
 
 async def covers(record: Record, entries: Iterable[Entry], recorded: Collection[Place]) -> bool:
     """Return whether a record has all entries; see `Record.covers`."""
-    async for entry in in_turns(entries):
+    async for entry in paced(entries):
         if not record.covers(entry, recorded):
             return False
     return True
@@ -100,7 +95,7 @@ class Answers:
         """Prepare to add answers to a record, which takes most of the time."""
         made, kept = dict[Place, tuple[Entry, Entry]](), dict(answers)
         if record is not None:
-            async for place in in_turns(kept):
+            async for place in paced(kept):
                 entry = record.get(place)
                 if entry is not None and _tells_more(kept[place], entry):
                     made[place] = entry, _with(entry, kept[place])
@@ -125,11 +120,3 @@ def _tells_more(answer: Answer, entry: Entry) -> bool:
 
 def _with(entry: Entry, answer: Answer) -> Entry:
     return answered(entry, answer.uid, adopted=answer.adopted)
-
-
-async def in_turns(items: Iterable[T]) -> AsyncIterator[T]:
-    """Yield items; the event loop may run other tasks after some hundreds."""
-    for number, item in enumerate(items, 1):
-        yield item
-        if number % AT_ONCE == 0:
-            await asyncio.sleep(0)

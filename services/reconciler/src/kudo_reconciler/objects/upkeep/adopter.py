@@ -24,7 +24,7 @@ from kubeio.errors import (
 from kubeio.leader_election.elector import NotLeading
 from kubeio.names import MAX_LABEL
 from kubeio.resource import Resource
-from kudo import names
+from kudo import bounds, names
 from kudo.api import Instance, JsonObject, OperatorVersion
 from kudo.execution import step_named, step_of
 from kudo.identity import InstanceIdentity, identity
@@ -46,8 +46,6 @@ _AT_ONCE: Final = 8
 """Number of kinds that are listed at the same time, a page of each in memory."""
 _PAUSE: Final = 2.0
 """Seconds until what the API server has failed to list is listed again: it may have been busy."""
-_MOST: Final = 20_000
-"""Objects that are recorded: about 10 MB. The record is not complete then."""
 _LEFT_OUT: Final = ((names.GROUP, "Inventory"), ("", "Event"), ("events.k8s.io", "Event"))
 """Kinds that are not searched: Events expire, and accounts may often write and not list them."""
 _APPLYING: Final = frozenset({"Apply", "Toggle"})
@@ -104,13 +102,20 @@ class Adopter:
         one, found = identity(instance), search.found
         complete = not search.unlisted and not search.cut and not search.unrecorded
         added: list[int] = []
+        left_out: set[Place] = set()
 
         def change(record: Record) -> Record:
-            added.append(sum(place not in record.entries for place in found))
-            return _with_entries(record, found.values(), complete=complete)
+            lacking = [place for place in found if place not in record.entries]
+            room = max(0, bounds.INSTANCE_OBJECTS - len(record))
+            added.append(min(len(lacking), room))
+            left_out.clear()
+            left_out.update(lacking[room:])
+            entries = [entry for place, entry in found.items() if place not in left_out]
+            return _with_entries(record, entries, complete=complete and not left_out)
 
         await self.recorder.save(one, change)
-        return Adopted(len(found), added[-1], tuple(sorted(search.unlisted)), search.cut)
+        cut = search.cut or bool(left_out)
+        return Adopted(len(found), added[-1], tuple(sorted(search.unlisted)), cut)
 
 
 class _Search:
@@ -186,7 +191,7 @@ class _Search:
         if not can_be_recorded(entry, self._one.namespace):
             self.unrecorded = True
             return
-        if len(self.found) >= _MOST:
+        if len(self.found) >= bounds.INSTANCE_OBJECTS:
             self.cut = True
             return
         self.found[entry.place] = entry
