@@ -167,19 +167,19 @@ def test_a_missing_template_is_named() -> None:
         ),
         (
             "apiVersion: v1\nkind: Pod\nmetadata: {name: a, annotations: text}",
-            "metadata.annotations is not a mapping",
+            "metadata.annotations is text and not a mapping",
         ),
         (
             "apiVersion: v1\nkind: Pod\nmetadata: {name: a, labels: [a]}",
-            "metadata.labels is not a mapping",
+            "metadata.labels is a list and not a mapping",
         ),
         (
             "apiVersion: v1\nkind: Pod\nmetadata: {name: a, labels: {b: x, v: 1.10}}",
-            "metadata.labels has a value that is no string; put quotes around that of 'v'",
+            "metadata.labels.v is a number and not text; put quotes around it",
         ),
         (
             "apiVersion: v1\nkind: Pod\nmetadata: {name: a, annotations: {a: [x]}}",
-            "metadata.annotations has a value that is no string; put quotes around that of 'a'",
+            "metadata.annotations.a is a list and not text",
         ),
         (
             "apiVersion: v1\nkind: Pod\nmetadata: {name: 5}",

@@ -434,9 +434,8 @@ def _shape_problem(document: JsonObject) -> str | None:
     if owners is not None and not _is_list_of_mappings(owners):
         return "metadata.ownerReferences is not a list of mappings"
     for field in ("labels", "annotations"):
-        problem = _texts_problem(metadata.get(field))
-        if problem is not None:
-            return f"metadata.{field} {problem}"
+        if problem := _texts_problem(f"metadata.{field}", metadata.get(field)):
+            return problem
     namespace = metadata.get("namespace")
     if namespace is not None and not isinstance(namespace, str):
         return "metadata.namespace is not a string"
@@ -446,19 +445,15 @@ def _shape_problem(document: JsonObject) -> str | None:
     return integer_problem(document)
 
 
-def _texts_problem(value: object) -> str | None:
+def _texts_problem(field: str, value: object) -> str | None:
     """Return why a value is not the labels or the annotations of an object.
 
     A value may be null, which the API server takes for an empty text.
     """
-    if value is None:
-        return None
-    if not isinstance(value, dict):
-        return "is not a mapping"
-    for name, text in value.items():
-        if text is not None and not isinstance(text, str):
-            return f"has a value that is no string; put quotes around that of {shown_name(name)!r}"
-    return None
+    if not isinstance(value, dict | None):
+        return f"{field} is {kind_of_value(value)} and not a mapping"
+    named = ((f"{field}.{shown_name(str(name))}", text) for name, text in (value or {}).items())
+    return next(filter(None, (_not_text(name, text) for name, text in named)), None)
 
 
 def _not_text(field: str, value: object) -> str | None:

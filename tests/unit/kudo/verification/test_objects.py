@@ -283,22 +283,20 @@ def test_a_resource_of_another_group_or_task_is_fine() -> None:
 
 
 @pytest.mark.parametrize(
-    ("metadata", "line", "problem"),
+    ("metadata", "problem"),
     [
-        ("labels: {v: 1.10}", 4, 'metadata.labels.v of ConfigMap "b" is a number and not text'),
-        ("annotations:\n    port: 8080", 5, 'annotations.port of ConfigMap "b" is a number'),
-        ("labels: {on: y}", 4, 'metadata.labels.true of ConfigMap "b" is true and not text'),
-        ("annotations: text", 4, 'metadata.annotations of ConfigMap "b" is text and not a map'),
-        ("labels: {a: [b]}", 4, 'metadata.labels.a of ConfigMap "b" is a list and not text'),
+        ("labels: {v: 1.10}", "metadata.labels.v is a number and not text"),
+        ("annotations:\n    port: 8080", "metadata.annotations.port is a number and not text"),
+        ("labels: {on: y}", "metadata.labels.true is true and not text"),
+        ("annotations: text", "metadata.annotations is text and not a mapping"),
+        ("labels: {a: [b]}", "metadata.labels.a is a list and not text"),
     ],
 )
-def test_a_label_or_annotation_that_is_no_text_is_an_error(
-    metadata: str, line: int, problem: str
-) -> None:
+def test_a_label_or_annotation_that_is_no_text_is_an_error(metadata: str, problem: str) -> None:
     text = f"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  {metadata}\n  name: b\n"
-    [finding] = told("LabelNotText", text)
+    [finding] = told("TaskRenderingError", text)
     assert finding.ends
-    assert positions([finding]) == [f"templates/b.yaml:{line}"]
+    assert finding.place.position.startswith("templates/b.yaml")
     assert problem in finding.problem.message
 
 
@@ -312,3 +310,12 @@ def test_labels_of_pods_are_checked_where_the_kind_has_pods() -> None:
 def test_a_label_without_value_is_fine() -> None:
     text = "apiVersion: v1\nkind: A\nmetadata: {name: b, labels: {v: , w: '1'}, annotations: }\n"
     assert not told("LabelNotText", text)
+
+
+def test_a_template_that_refuses_the_defaults_is_a_warning() -> None:
+    guard = '# {{ if not .Params.NAME }}{{ fail "give NAME" }}{{ end }}\n'
+    parameters = PARAMETERS + "  - {name: NAME, required: false}\n"
+    [finding] = told("TaskRenderingError", guard + ALL.format(kind="A", name="b"), parameters)
+    assert not finding.is_error
+    assert finding.problem.message.endswith("error calling fail: give NAME")
+    assert positions([finding]) == ["templates/b.yaml:1:31"]

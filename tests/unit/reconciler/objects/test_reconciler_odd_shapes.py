@@ -90,6 +90,6 @@ def test_labels_and_annotations_that_are_no_texts_end_the_plan() -> None:
             assert entry["status"] == "FATAL_ERROR", odd
             message = entry["phases"][0]["steps"][0]["message"]
             assert "parsing YAML from object.yaml" in message
-            assert f"metadata.{field} " in message
+            assert f"metadata.{field}" in message
 
     play(body)

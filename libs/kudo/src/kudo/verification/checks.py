@@ -82,7 +82,7 @@ RENDERED_CHECKS: Final[tuple[RenderedCheck, ...]] = (
     objects.templates_are_not_empty,
     objects.names_can_be_used,
     objects.namespaces_are_not_set,
-    objects.labels_and_annotations_are_texts,
+    objects.labels_and_annotations_of_pods_are_texts,
     objects.deletion_policies_are_known,
     objects.apply_policies_are_known,
     objects.termination_messages_can_be_shown,

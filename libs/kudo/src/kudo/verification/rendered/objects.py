@@ -129,11 +129,13 @@ def apply_policies_are_known(rendering: Rendering) -> Iterator[Finding]:
             yield error("ApplyPolicyInvalid", f"{item}: {problem}", place)
 
 
-def labels_and_annotations_are_texts(rendering: Rendering) -> Iterator[Finding]:
-    """The API server refuses numbers and booleans: `1.10` and `yes` need quotes."""
+def labels_and_annotations_of_pods_are_texts(rendering: Rendering) -> Iterator[Finding]:
+    """The API server refuses numbers and booleans: `1.10` and `yes` need quotes.
+
+    Those of the object itself are checked wherever it is rendered.
+    """
     for item, fill in _objects(rendering):
-        paths = (_METADATA, *_OF_PODS) if _group(item) in _OF_WORKLOADS else (_METADATA,)
-        for path in paths:
+        for path in _OF_PODS if _group(item) in _OF_WORKLOADS else ():
             for field in ("labels", "annotations"):
                 values = _mapping_at(item.object, path).get(field)
                 at = (*path, field)

@@ -22,7 +22,7 @@ from kudo.rendering import DocumentError, Engine, objects_with_lines, render
 from kudo.tasks import FatalTaskError
 from kudo.template_lines import template_line
 from kudo.verification.fields import second_document
-from kudo.verification.finding import Finding, Place, at_template, error
+from kudo.verification.finding import Finding, Place, at_template, error, warning
 from kudo.verification.pipes import pod_fault, pods_of
 from kudo.verification.values import Declared, stored
 
@@ -33,6 +33,7 @@ NAMESPACE: Final = "instance-namespace"
 _INSTANCE: Final = "instance"
 _STAND_INS: Final = {"integer": "1", "number": "1", "boolean": "true", "array": None, "map": None}
 _NOT_IN_NAMES: Final = re.compile(r"[^a-z0-9]+")
+_FAIL: Final = "error calling fail: "
 _LONGEST: Final = 20
 """Characters of a stand-in, so that names that contain several of them do not become too long."""
 
@@ -284,7 +285,12 @@ def _finding(file: str, fault: FatalTaskError, rendering: Rendering) -> Finding:
     if isinstance(cause, TemplateError):
         message = text.removeprefix(f"error expanding template {file}: ")
         column = cause.column + 1 if cause.executing else 0
-        return error(fault.reason, message, at_template(file, cause.line, column))
+        place = at_template(file, cause.line, column)
+        if cause.message.startswith(_FAIL):
+            # It refuses the defaults on purpose, and an Instance may have other values.
+            advice = "a plan ends here unless the Instance has other values"
+            return warning(fault.reason, message, place, advice)
+        return error(fault.reason, message, place)
     if fault.reason == "ResourceValidationError":
         return error(fault.reason, text, at_template(file))
     place = at_template(file)
