@@ -113,6 +113,7 @@ lock: $(STAMP) ## write requirements/*.txt with the hashes of every file
 	done
 
 images: $(STAMP) ## build the container images, measure and test them (root; INTO=dir BASE=image)
+	@$(BIN)/python -m tools.needs images
 	@$(BIN)/python -m tools.images --into $(or $(INTO),.kudo/images) $(if $(BASE),--base $(BASE))
 	@KUDO_IMAGES=$(or $(INTO),.kudo/images) $(BIN)/python -m pytest tests/images -q $(PYTEST_ARGS)
 
@@ -134,12 +135,13 @@ bench: $(STAMP) ## measure speed and memory against the figures to reach (BENCH=
 	@$(BIN)/python -m tests.bench $(BENCH) $(BENCH_ARGS)
 
 chart: $(STAMP) ## check the Helm chart: renders, values, alerts, and a release on a real API server
-	@command -v promtool >/dev/null || { echo "promtool is missing: apt-get install prometheus" >&2; exit 1; }
+	@$(BIN)/python -m tools.needs chart
 	@$(BIN)/kudo-cluster build
 	@$(BIN)/python -m tools.chart.helm >/dev/null
 	@$(PYTEST) tests/chart $(PYTEST_ARGS)
 
 e2e: $(STAMP) ## run the end-to-end tests on a real node (needs root: docs/local-cluster.md)
+	@$(BIN)/python -m tools.needs e2e
 	@$(BIN)/kudo-cluster build --profile node
 	@$(BIN)/python -m tools.images
 	@$(BIN)/python -m tools.images galera
@@ -147,6 +149,7 @@ e2e: $(STAMP) ## run the end-to-end tests on a real node (needs root: docs/local
 
 # Deploys, scales, updates, restores and breaks a database; the short variant is a test of `make e2e`.
 e2e-galera: $(STAMP) ## run a database for its life on a real node, with rows counted (root, 15 min)
+	@$(BIN)/python -m tools.needs e2e-galera
 	@$(BIN)/kudo-cluster build --profile node
 	@$(BIN)/python -m tools.images galera
 	@$(BIN)/python -m tests.galera

@@ -17,7 +17,8 @@ from pathlib import Path
 from kudo_cluster.errors import ClusterError
 from kudo_cluster.programs import binaries
 from kudo_cluster.progress import Progress, default
-from tools.compose import engine, needs, project, stand_ins
+from tools import needs
+from tools.compose import engine, project, stand_ins
 from tools.compose.engine import Engine
 from tools.compose.errors import ComposeError
 from tools.compose.project import Project
@@ -43,9 +44,10 @@ def run(program: Sequence[str], archives: Path, say: Progress) -> None:
         say: receives a line for each step.
 
     Raises:
-        ComposeError, ClusterError, DeliveryError: something is missing, or did not happen.
+        Missing: something is missing.
+        ComposeError, ClusterError, DeliveryError: something did not happen.
     """
-    needs.check(program[0])
+    needs.check("compose", compose=program[0])
     say("the control plane of kudo-cluster, which stands for k3s")
     programs = binaries.obtain(say)
     if lacking := [name for name in OURS if not _is_current(archives, name)]:
@@ -135,7 +137,7 @@ def main() -> None:
 
     try:
         run(shlex.split(options.program), options.archives.absolute(), timed)
-    except (ComposeError, ClusterError, DeliveryError) as error:
+    except (ComposeError, ClusterError, DeliveryError, needs.Missing) as error:
         sys.exit(f"error: {error}")
     except KeyboardInterrupt:
         sys.exit(130)

@@ -374,7 +374,7 @@ async def test_a_call_cancelled_at_any_await_gives_its_place_back(
         assert pool.running_by_tenant() == {}
 
     async with running() as pool:
-        assert await cancel_at_each_await(call, two_more_run_at_once) > 2
+        assert await cancel_at_each_await(call, two_more_run_at_once) >= 2
         await until(lambda: len(pool.pids) == 3)
         assert not any(map(gone, pool.pids))
 
