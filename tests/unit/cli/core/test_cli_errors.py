@@ -164,7 +164,7 @@ def test_a_bare_word_is_no_folder(run: Cli, package: Path, monkeypatch: pytest.M
     monkeypatch.chdir(package.parent)
     ran = run("install", "teapot")
     assert ran.err.startswith(
-        "Error: failed to resolve operator package for: teapot could not build operator repository:"
+        "Error: failed to resolve operator package for: teapot getting teapot in index file:"
     )
     assert "for the folder of that name write ./teapot" in ran.err
 

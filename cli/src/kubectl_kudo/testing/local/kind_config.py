@@ -66,7 +66,7 @@ class KindConfig:
 
     def _nodes(self, document: Document) -> tuple[PlannedNode, ...]:
         reading = Reading(document, self.findings, DEFAULT_LIMITS)
-        fields = Fields.of(reading, (), document.value, _KNOWN)
+        fields = Fields.of(reading, (), document.value, _KNOWN, strict=True)
         self._refuse(fields)
         for name in _IGNORED:
             if fields.has(name):
@@ -82,7 +82,7 @@ class KindConfig:
         return tuple(workers or [node for _, node in found[:1]] or [PlannedNode()])
 
     def _node(self, outer: Fields, n: int, item: object) -> tuple[str, PlannedNode]:
-        fields = Fields.of(outer.reading, ("nodes", n), item, _KNOWN_NODE)
+        fields = Fields.of(outer.reading, ("nodes", n), item, _KNOWN_NODE, strict=True)
         self._refuse(fields)
         for name in _OF_CONTAINERS:
             if fields.has(name):
