@@ -83,7 +83,7 @@ REFUSED: dict[str, tuple[str, str]] = {
     "immutable": (build.template(secret(immutable=PLANTED)), ".immutable: expected boolean"),
     "label": (
         build.template(with_metadata(labels={"a": NUMBER})),
-        ".metadata.labels.a: expected string (500 InternalError); metadata.labels.a must be text",
+        "metadata.labels.a is a number and not text; put quotes around it",
     ),
     "bad-label": (
         build.template(with_metadata(labels={"a": f"{PLANTED}!"})),

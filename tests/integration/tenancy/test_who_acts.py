@@ -127,7 +127,8 @@ async def test_an_account_with_rights_on_config_maps_does_that_and_nothing_else(
         "applies": 'patch resource "secrets"',
         "deletes": 'get resource "secrets"',
         "pipes": 'get resource "pods"',
-        "has": 'get resource "instances"',
+        # What begins a task is asked about before it is on record, also for a child.
+        "has": 'patch resource "instances"',
     }.items():
         says = f'User "{account}" cannot {right}'
         seen = await until_says(world, name, says)
