@@ -103,7 +103,7 @@ REFUSED: dict[str, tuple[str, str]] = {
     ),
     "anchor": (
         f"apiVersion: v1\nkind: Secret\nmetadata: {{name: x}}\ndata:\n  pin: *{PLANTED}\n",
-        "t.yaml: decoding chunk 1 failed: line 6, column 8: unknown anchor ... referenced",
+        "t.yaml: decoding chunk 1 failed: line 5, column 8: unknown anchor ... referenced",
     ),
 }
 """Templates by the names of their Instances, and what is told of them."""
