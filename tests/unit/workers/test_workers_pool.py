@@ -358,10 +358,12 @@ async def test_a_job_is_observed_with_its_tenant_and_its_cpu_time() -> None:
 
 
 @pytest.mark.parametrize(
-    ("handler", "payload"), [("large", b"1000000"), ("echo", bytes(1_000_000)), ("leave", b"")]
+    ("handler", "payload", "fewest"),
+    # An end is noticed at once; what is large comes in pieces.
+    [("large", b"1000000", 3), ("echo", bytes(1_000_000), 3), ("leave", b"", 2)],
 )
 async def test_a_call_cancelled_at_any_await_gives_its_place_back(
-    handler: str, payload: bytes
+    handler: str, payload: bytes, fewest: int
 ) -> None:
     async def call() -> None:
         with contextlib.suppress(JobFailed):
@@ -374,7 +376,7 @@ async def test_a_call_cancelled_at_any_await_gives_its_place_back(
         assert pool.running_by_tenant() == {}
 
     async with running() as pool:
-        assert await cancel_at_each_await(call, two_more_run_at_once) >= 2
+        assert await cancel_at_each_await(call, two_more_run_at_once) >= fewest
         await until(lambda: len(pool.pids) == 3)
         assert not any(map(gone, pool.pids))
 

@@ -411,8 +411,8 @@ def _is_list(document: JsonObject) -> bool:
 def _shape_problem(document: JsonObject) -> str | None:
     """Return why a mapping cannot be applied as an object."""
     for field in ("apiVersion", "kind"):
-        if problem := _not_text(field, document.get(field)):
-            return problem
+        if fault := text_fault(document.get(field)):
+            return f"{field} {fault}"
         if not document.get(field):
             return f"Object '{field}' is missing"
     fault = api_version_fault(document["apiVersion"])
@@ -420,8 +420,8 @@ def _shape_problem(document: JsonObject) -> str | None:
         return f"apiVersion {fault}"
     metadata = document.get("metadata")
     name = metadata.get("name") if isinstance(metadata, dict) else None
-    if problem := _not_text("metadata.name", name):
-        return problem
+    if fault := text_fault(name):
+        return f"metadata.name {fault}"
     if not isinstance(metadata, dict) or not isinstance(name, str) or not name:
         return (
             "metadata.name is missing; an object that is applied needs a name "
@@ -434,8 +434,8 @@ def _shape_problem(document: JsonObject) -> str | None:
     if owners is not None and not _is_list_of_mappings(owners):
         return "metadata.ownerReferences is not a list of mappings"
     for field in ("labels", "annotations"):
-        if problem := _texts_problem(f"metadata.{field}", metadata.get(field)):
-            return problem
+        for path, fault in text_faults(metadata.get(field)):
+            return f"{'.'.join(['metadata', field, *map(shown_name, path)])} {fault}"
     namespace = metadata.get("namespace")
     if namespace is not None and not isinstance(namespace, str):
         return "metadata.namespace is not a string"
@@ -445,23 +445,25 @@ def _shape_problem(document: JsonObject) -> str | None:
     return integer_problem(document)
 
 
-def _texts_problem(field: str, value: object) -> str | None:
-    """Return why a value is not the labels or the annotations of an object.
+def text_faults(values: object) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield path and fault of what cannot be labels or annotations.
 
     A value may be null, which the API server takes for an empty text.
     """
-    if not isinstance(value, dict | None):
-        return f"{field} is {kind_of_value(value)} and not a mapping"
-    named = ((f"{field}.{shown_name(str(name))}", text) for name, text in (value or {}).items())
-    return next(filter(None, (_not_text(name, text) for name, text in named)), None)
+    if not isinstance(values, dict | None):
+        yield (), f"is {kind_of_value(values)} and not a mapping"
+        return
+    for name, value in (values or {}).items():
+        if fault := text_fault(value):
+            yield (str(name),), fault
 
 
-def _not_text(field: str, value: object) -> str | None:
+def text_fault(value: object) -> str:
     """Return why a value that is there cannot be a text: `y` and `123` need quotes."""
-    if value is None or isinstance(value, str):
-        return None
+    if isinstance(value, str | None):
+        return ""
     quotes = "" if isinstance(value, dict | list) else "; put quotes around it"
-    return f"{field} is {kind_of_value(value)} and not text{quotes}"
+    return f"is {kind_of_value(value)} and not text{quotes}"
 
 
 def integer_problem(document: object) -> str | None:

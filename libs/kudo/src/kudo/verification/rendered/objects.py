@@ -17,7 +17,8 @@ from kudo.objects.deletion_policy import policy_problem
 from kudo.objects.policies import problem_of
 from kudo.packages import Package
 from kudo.packages.source import Position, Source, path_text
-from kudo.problems import kind_of_value, shown, shown_name
+from kudo.problems import shown, shown_name
+from kudo.rendering import text_faults
 from kudo.verification.finding import Finding, at_plan, at_task, at_template, error, warning
 from kudo.verification.rendered.rendering import (
     NAMESPACE,
@@ -139,21 +140,10 @@ def labels_and_annotations_of_pods_are_texts(rendering: Rendering) -> Iterator[F
             for field in ("labels", "annotations"):
                 values = _mapping_at(item.object, path).get(field)
                 at = (*path, field)
-                for below, problem in _not_texts(values):
-                    message = f"{path_text((*at, *below))} of {item} is {problem}"
+                for below, fault in text_faults(values):
+                    message = f"{path_text((*at, *below))} of {item} {fault}"
                     place = rendering.place(item, (*at, *below), fill=fill)
                     yield error("LabelNotText", message, place)
-
-
-def _not_texts(values: object) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Yield path and problem of what is no text in labels or annotations; null is left out."""
-    if not isinstance(values, dict | None):
-        yield (), f"{kind_of_value(values)} and not a mapping"
-        return
-    for name, value in (values or {}).items():
-        if not isinstance(value, str | None):
-            quotes = "" if isinstance(value, dict | list) else "; put quotes around it"
-            yield (name,), f"{kind_of_value(value)} and not text{quotes}"
 
 
 def termination_messages_can_be_shown(rendering: Rendering) -> Iterator[Finding]:
