@@ -48,7 +48,7 @@ def test_garbage_of_what_is_old_is_found_once_there_is_much_more() -> None:
         del node
         gc.collect()
         print(int(found() is not None))
-        cache = [[] for _ in range(250_000)]
+        cache = [[] for _ in range(550_000)]
         gc.collect()
         gc.collect()
         print(int(found() is not None))

@@ -113,6 +113,11 @@ class ApplyTask:
         return last
 
     async def _apply(self, context: TaskContext) -> list[JsonObject]:
+        """Apply all objects; return those that are not healthy at once.
+
+        There may be thousands, and an answer with its managed fields is several times as large as
+        the object that was sent.
+        """
         enriched = await self._enriched(context)
         before = {item.place: item for item in context.memory.applied.get(context.key, ())}
         healthy = {place for place, item in before.items() if item.uid in context.memory.healthy}
@@ -126,7 +131,7 @@ class ApplyTask:
         if first:
             stored = await self._created(first, context)
             desired = await self._hashed(enriched, context, stored)
-        items, objects = [], []
+        items, objects, healthy_now = [], [], []
         with Digests.kept(context, len(desired)) as digests:
             async for number, one in paced(enumerate(desired), FEW_AT_ONCE):
                 if one.place in healthy:
@@ -141,7 +146,11 @@ class ApplyTask:
                 remember_applied(applied, one.resource, context)
                 uid = applied["metadata"]["uid"]
                 items.append(AppliedObject(one.resource, one.namespace, one.name, uid))
-                objects.append(applied)
+                if health_of(applied).healthy:
+                    healthy_now.append(uid)
+                else:
+                    objects.append(applied)
+        context.memory.healthy.update(healthy_now)
         context.memory.applied[context.key] = tuple(items)
         return objects
 
