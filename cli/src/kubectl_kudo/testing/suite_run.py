@@ -26,7 +26,7 @@ from kubectl_kudo.testing.reporting.reports import write_artifact, write_report
 from kubectl_kudo.testing.running.interruption import Interruption, listening
 from kubectl_kudo.testing.running.options import RunOptions
 from kubectl_kudo.testing.running.run import run_suite
-from kubectl_kudo.testing.watching import State, Watched, cases_of, changes, only, watched
+from kubectl_kudo.testing.watching import NO_FILES, State, Watched, cases_of, changes, only, watched
 from kudo_harness.findings import Findings, SuiteInvalid
 from kudo_harness.report import SuiteResult, summary
 
@@ -42,9 +42,9 @@ def run_suites(args: Args) -> None:
         CliError: the suite is not valid, the cluster cannot be used, or a case failed.
         KeyboardInterrupt: a signal ended the run; what it made is deleted.
     """
-    prepared = prepare(args)
-    tell(prepared)
-    result = asyncio.run(_Session(args, prepared).run())
+    session = _Session(args)
+    tell(session.prepared)
+    result = asyncio.run(session.run())
     if result is None or result.interrupted:
         raise KeyboardInterrupt
     if result.failure is not None:
@@ -63,24 +63,25 @@ class _Session:
     Attributes:
         args: The flags.
         prepared: What runs next.
-        watching: The whole suite, of which changed cases run again.
-        files: Its files, with `--watch`.
-        state: Their state before the last run.
+        files: The files of the whole suite, with `--watch`.
+        state: Their state before they were read for the last run.
+        changed: The folders of cases that run next, whose files have changed.
     """
 
     args: Args
-    prepared: Prepared
+    prepared: Prepared = field(init=False)
     interruption: Interruption = field(default_factory=Interruption)
     stack: AsyncExitStack = field(default_factory=AsyncExitStack)
-    watching: Prepared = field(init=False)
-    files: Watched = field(init=False)
-    state: State = field(init=False)
+    files: Watched = NO_FILES
+    state: State = field(default_factory=dict)
+    changed: set[Path] = field(default_factory=set)
     cluster: Connected | None = None
     result: SuiteResult | None = None
     runs: int = 0
 
     def __post_init__(self) -> None:
-        self.watching = self.prepared
+        self.prepared = self._read()
+        self.changed.clear()
 
     async def run(self) -> SuiteResult | None:
         """Run the suite; return its last result, or None if a signal came before the first."""
@@ -114,18 +115,37 @@ class _Session:
             say(f"The cluster runs on: export KUBECONFIG={own.kubeconfig}; {how} ends it")
 
     async def _runs(self, folder: Path) -> None:
-        self._look()
         await self._once(folder)
         while self.args.watch and not self.interruption.received:
-            if await self.interruption.until_interrupted(self._changed()):
+            if await self.interruption.until_interrupted(self._until_changed()):
                 tell(self.prepared, again=True)
                 await self._once(folder)
 
-    def _look(self) -> None:
-        """Note the state of the files: those that change during a run are seen after it."""
-        if self.args.watch:
-            self.files = watched(self.watching.suite, self.watching.file)
-            self.state = self.files.state()
+    def _read(self) -> Prepared:
+        """Read the whole suite, with `--watch` so that no change of its files is lost.
+
+        Their state is noted before they are read, so what is saved later is seen after the run.
+        Which files they are is known only when they are read: if they are others, they are read
+        again.
+
+        Raises:
+            UsageError, CliError: see `prepare`.
+        """
+        while True:
+            read = prepare(self.args)
+            if not self.args.watch:
+                return read
+            files = watched(read.suite, read.file)
+            if files == self.files:
+                return read
+            self._note(files.state())
+            self.changed |= {*files.cases} - {*self.files.cases}
+            self.files = files
+
+    def _note(self, state: State) -> None:
+        """Note the state of the files, and the cases for which it is not what it was."""
+        self.changed |= self.files.changed(self.state, state)
+        self.state = state
 
     async def _once(self, folder: Path) -> None:
         assert self.cluster is not None
@@ -184,25 +204,24 @@ class _Session:
             write_artifact(folder / f"{name}.log", text.encode(errors="replace"))
         say(f"Logs of the cluster: {folder}")
 
-    async def _changed(self) -> None:
+    async def _until_changed(self) -> None:
         """Wait until files of cases change; these cases run next."""
         while True:
-            before = self.files
-            count = len(before.cases)
+            count = len(self.files.cases)
             talk(f"Watching the files of {count} {'case' if count == 1 else 'cases'}; Ctrl-C ends.")
-            changed = await changes(before, self.state)
+            # Noted before they are read and anything is told of them: at that moment a file may
+            # be saved again.
+            self._note(await changes(self.files, self.state))
             try:
-                self.watching = prepare(self.args)
+                read = self._read()
             except CliError as error:
                 # Whoever writes a file saves it before it is complete.
                 talk(f"Error: {error}")
-                self.state = before.state()
                 continue
-            self._look()
-            new = set(self.files.cases) - set(before.cases)
-            run = only(self.watching.suite, changed | new)
+            run = only(read.suite, self.changed)
             if run.test_dirs:
-                self.prepared = replace(self.watching, suite=run)
+                self.prepared = replace(read, suite=run)
+                self.changed.clear()
                 return
 
 

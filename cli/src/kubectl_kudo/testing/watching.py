@@ -4,7 +4,7 @@ import asyncio
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
@@ -40,11 +40,14 @@ class Watched:
 
     def state(self) -> State:
         """Return the state of all files, as far as they can be read."""
-        roots = [*self.cases, *filter(None, self.packages.values()), *self.others]
+        # Also the rest of the folders of cases: a new case that is not valid is in no suite yet.
+        roots = [*self.cases, *filter(None, self.packages.values()), *self.others, *self.folders]
         files = (path for root in dict.fromkeys(roots) for path in _files(root))
         found: dict[Path, tuple[int, int, int]] = {}
-        for path in islice(chain(self.folders, files), MOST_FILES):
-            if (known := _state_of(path)) is not None:
+        for path in chain(self.folders, files):
+            if len(found) == MOST_FILES:
+                break
+            if path not in found and (known := _state_of(path)) is not None:
                 found[path] = known
         return found
 
@@ -62,6 +65,9 @@ class Watched:
         package = self.packages[case]
         own = package is not None and path.is_relative_to(package)
         return own or any(path.is_relative_to(other) for other in self.others)
+
+
+NO_FILES: Final = Watched((), {}, ())
 
 
 def watched(suite: Suite, suite_file: Path | None) -> Watched:
@@ -85,7 +91,7 @@ def cases_of(suite: Suite) -> Iterator[Case]:
         yield from folder.cases
 
 
-async def changes(files: Watched, before: State) -> frozenset[Path]:
+async def changes(files: Watched, before: State) -> State:
     """Wait until files are not what they were, and for a moment without a further change.
 
     Args:
@@ -93,7 +99,7 @@ async def changes(files: Watched, before: State) -> frozenset[Path]:
         before: Their state before the run that is over.
 
     Returns:
-        The folders of the cases that depend on them; none if only cases came or went.
+        Their new state, which is older than anything that is read of them from now on.
     """
     last = before
     while True:
@@ -101,7 +107,7 @@ async def changes(files: Watched, before: State) -> frozenset[Path]:
         now = await asyncio.to_thread(files.state)
         # Editors write a file in several steps, and version control many files.
         if now == last and now != before:
-            return files.changed(before, now)
+            return now
         last = now
 
 

@@ -96,7 +96,7 @@ def _change(
         write(looks)
 
     monkeypatch.setattr(asyncio, "sleep", look)
-    return asyncio.run(changes(files, before))
+    return files.changed(before, asyncio.run(changes(files, before)))
 
 
 def test_a_change_counts_once_nothing_changes_any_more(

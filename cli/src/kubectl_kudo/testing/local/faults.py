@@ -44,12 +44,14 @@ class _Running:
 
     Attributes:
         fault: The fault.
+        looked: Whether the object of its `when` has been looked for.
         caused: Whether it has happened.
         waiting: What it waits for; empty if nothing is known.
         task: Ends when it is over and undone.
     """
 
     fault: Fault
+    looked: asyncio.Event = field(default_factory=asyncio.Event)
     caused: asyncio.Event = field(default_factory=asyncio.Event)
     waiting: str = ""
     task: asyncio.Task[None] | None = None
@@ -90,8 +92,8 @@ class StepFaults:
         """
         for fault in self.faults:
             if fault.when is not None:
-                # From now on: the state may pass quickly once the step has changed something.
-                self._start(fault)
+                # First of all: the state may pass quickly once the step has changed something.
+                await _looked(self._start(fault), seconds)
             elif fault.time is FaultTime.BEFORE:
                 await _caused([self._start(fault)], seconds)
 
@@ -139,10 +141,14 @@ class StepFaults:
         fault = running.fault
         if fault.when is not None:
             running.waiting = "no object matches when"
-            async for problem in await_match(
-                self.target.client, self.namespace, fault.when, self.lists
-            ):
-                running.waiting = problem
+            try:
+                async for problem in await_match(
+                    self.target.client, self.namespace, fault.when, self.lists
+                ):
+                    running.waiting = problem
+                    running.looked.set()
+            finally:
+                running.looked.set()
         async with self._causing(running) as done:
             self.say(f"fault: {done}")
             running.caused.set()
@@ -179,6 +185,16 @@ class StepFaults:
                 reason = f"refused by a fault of a test ({fault.place})"
                 async with refusing(client, self.namespace, refused, reason):
                     yield f"writes of {kind} refused for {seconds} s"
+
+
+async def _looked(running: _Running, seconds: float) -> None:
+    """Wait until the object of `when` has been looked for; each later change of it is seen.
+
+    Time that is over here is over for the fault as well, whose error says what it waits for.
+    """
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await running.looked.wait()
 
 
 async def _caused(running: list[_Running], seconds: float) -> None:
