@@ -1,13 +1,13 @@
 """Fixtures that all tests can ask for; nothing starts before a test asks."""
 
 import resource
-import signal
 from collections.abc import Callable
 
 import pytest
 from hypothesis import settings
 
 from tests.support.properties import DEEP
+from tests.support.signals import heed_ignored
 
 pytest_plugins = ["kudo_cluster.pytest_plugin"]
 
@@ -16,10 +16,7 @@ settings.register_profile("usual", deadline=None, derandomize=True, database=Non
 settings.register_profile("deep", deadline=None, print_blob=True, max_examples=1000)
 settings.load_profile("deep" if DEEP else "usual")
 
-# A shell that runs us in the background has us ignore interrupts, and so would every process that
-# tests start and interrupt.
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+heed_ignored()
 
 _FIGURE = "figure"
 

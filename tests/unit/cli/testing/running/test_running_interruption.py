@@ -3,19 +3,10 @@
 import asyncio
 import os
 import signal
-from collections.abc import Iterator
 
 import pytest
 
 from kubectl_kudo.testing.running.interruption import Interruption, listening
-
-
-@pytest.fixture(autouse=True)
-def hangup_ends_processes() -> Iterator[None]:
-    """Make tests end below `nohup` as well, where SIGHUP is ignored."""
-    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
-    yield
-    signal.signal(signal.SIGHUP, before)
 
 
 async def _signals(*numbers: signal.Signals) -> None:
