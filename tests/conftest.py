@@ -9,7 +9,7 @@ from hypothesis import settings
 from tests.support.properties import DEEP
 from tests.support.signals import heed_ignored
 
-pytest_plugins = ["kudo_cluster.pytest_plugin"]
+pytest_plugins = ["kudo_cluster.pytest_plugin", "tests.support.hanging.plugin"]
 
 # How long an example takes depends on the machine, and nothing here judges it.
 settings.register_profile("usual", deadline=None, derandomize=True, database=None, max_examples=25)
@@ -18,7 +18,19 @@ settings.load_profile("deep" if DEEP else "usual")
 
 heed_ignored()
 
+_FAST = ("tests/unit/", "tests/scenarios/")
+"""Tests in memory, which end at once."""
+_FAST_SECONDS, _SECONDS = 60, 300
+"""How long a test may take without its fixtures before it counts as hanging."""
+
 _FIGURE = "figure"
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Give each test the time limit of its folder; properties tried at length have none."""
+    if not DEEP:
+        seconds = _FAST_SECONDS if item.nodeid.startswith(_FAST) else _SECONDS
+        item.add_marker(pytest.mark.timeout(seconds, func_only=True))
 
 
 @pytest.fixture
