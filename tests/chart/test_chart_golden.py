@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.chart.golden import GOLDEN, rendered
+from tests.chart.golden import GOLDEN, differences, path_of, recorded
 from tests.chart.value_sets import VALUE_SETS
 from tools.chart.helm import CHART, Json, helm, render
 
@@ -17,13 +17,30 @@ _ANEW = "if the change is meant: python -m tests.chart.golden"
 
 @pytest.mark.parametrize("name", VALUE_SETS)
 def test_a_set_of_values_renders_as_it_did(name: str) -> None:
-    expected = (GOLDEN / f"{name}.yaml").read_text(encoding="utf-8")
-
-    assert rendered(VALUE_SETS[name]) == expected, _ANEW
+    assert recorded(name) == path_of(name).read_text(encoding="utf-8"), _ANEW
 
 
 def test_every_golden_render_has_its_set_of_values() -> None:
-    assert {path.stem for path in GOLDEN.iterdir()} == set(VALUE_SETS)
+    assert set(GOLDEN.iterdir()) == {path_of(name) for name in VALUE_SETS}
+
+
+def test_differences_show_objects_that_are_gone_new_and_changed() -> None:
+    kept, gone, changed, new = (
+        f"---\nkind: Secret\nmetadata:\n  name: {name}\n" for name in ("a", "b", "c", "d")
+    )
+    text = differences(kept + gone + changed, kept + changed + "type: Opaque\n" + new)
+
+    assert text.splitlines() == [
+        "=== without Secret b",
+        "=== changed Secret c",
+        "@@ -3 +3,2 @@",
+        "   name: c",
+        "+type: Opaque",
+        "=== with Secret d",
+        "+kind: Secret",
+        "+metadata:",
+        "+  name: d",
+    ]
 
 
 @pytest.mark.parametrize("name", VALUE_SETS)

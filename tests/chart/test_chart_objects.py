@@ -41,6 +41,16 @@ def test_every_object_says_whose_it_is(name: str) -> None:
         assert labels["helm.sh/chart"].startswith("kudo-")
 
 
+def test_common_labels_stand_on_every_object_and_pod() -> None:
+    objects = render({"commonLabels": {"team": "platform"}, "takeOver": True})
+
+    labelled = [obj["metadata"] for obj in objects]
+    labelled += [
+        obj["spec"]["template"]["metadata"] for obj in objects if obj["kind"] == "Deployment"
+    ]
+    assert {metadata["labels"].get("team") for metadata in labelled} == {"platform"}
+
+
 def test_images_have_no_host_unless_a_registry_is_given() -> None:
     assert _images({}) == {"kudo-webhook:0.1.0", "kudo-reconciler:0.1.0", "kudo-cli:0.1.0"}
     assert _images({"image": {"registry": "r.example.com:5000/kudo/", "tag": "7"}}) == {

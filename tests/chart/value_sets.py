@@ -63,7 +63,6 @@ VALUE_SETS: dict[str, dict[str, Any]] = {
             "pullPolicy": "Always",
             "pullSecrets": ["registry"],
         },
-        "commonLabels": {"team": "platform"},
         "tenancy": {"mode": "compat", "namespaces": ["streams"]},
         "rbac": {
             "extraRules": [
