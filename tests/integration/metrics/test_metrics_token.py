@@ -1,4 +1,7 @@
-"""Metrics that ask for a token, on the real API server, with the rights that the chart gives."""
+"""Metrics that ask for a token, on the real API server, with the rights that the chart gives.
+
+tests/chart/test_chart_metrics_token.py shows that the ClusterRoles of the chart have these rules.
+"""
 
 import asyncio
 import http.client
@@ -15,9 +18,19 @@ from kudo_cluster.installation import Installation, Service
 from tests.support.build import Json
 from tests.support.cluster.waiting import wait_until
 from tests.support.cluster.world import World
-from tools.chart.helm import render
 
 _RBAC = "rbac.authorization.k8s.io"
+_REVIEWS = {
+    "authentication.k8s.io": "tokenreviews",
+    "authorization.k8s.io": "subjectaccessreviews",
+}
+_RULES: dict[str, list[Json]] = {
+    "kudo-metrics-auth": [
+        {"apiGroups": [group], "resources": [plural], "verbs": ["create"]}
+        for group, plural in _REVIEWS.items()
+    ],
+    "kudo-metrics-reader": [{"nonResourceURLs": ["/metrics"], "verbs": ["get"]}],
+}
 
 
 def get(port: int, path: str, token: str = "") -> tuple[int, str]:
@@ -32,27 +45,14 @@ def get(port: int, path: str, token: str = "") -> tuple[int, str]:
         connection.close()
 
 
-@pytest.fixture(scope="module")
-def roles() -> dict[str, Json]:
-    """Return both ClusterRoles of the chart."""
-    objects = render({"monitoring": {"requireToken": True}})
-    return {
-        obj["metadata"]["name"]: obj
-        for obj in objects
-        if obj["kind"] == "ClusterRole" and "metrics" in obj["metadata"]["name"]
-    }
-
-
 @pytest.fixture
-async def bound(
-    roles: dict[str, Json], admin: Client, world: World
-) -> AsyncIterator[dict[str, str]]:
+async def bound(admin: Client, world: World) -> AsyncIterator[dict[str, str]]:
     """Yield tokens of two ServiceAccounts: `reader` has the ClusterRole, `other` has not."""
     user = {"kind": "User", "apiGroup": _RBAC, "name": world.installation.cluster.reconciler_user}
     reader = {"kind": "ServiceAccount", "name": "reader", "namespace": world.namespace}
     bindings = {"kudo-metrics-auth": user, "kudo-metrics-reader": reader}
     for name, subject in bindings.items():
-        await admin.create(CLUSTER_ROLES, roles[name])
+        await admin.create(CLUSTER_ROLES, role(name))
         await admin.create(CLUSTER_ROLE_BINDINGS, binding(name, subject))
     try:
         yield {name: await token_of(admin, world.namespace, name) for name in ("reader", "other")}
@@ -60,6 +60,15 @@ async def bound(
         for name in bindings:
             for kind in (CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES):
                 await admin.delete(kind, name)
+
+
+def role(name: str) -> Json:
+    return {
+        "apiVersion": f"{_RBAC}/v1",
+        "kind": "ClusterRole",
+        "metadata": {"name": name},
+        "rules": _RULES[name],
+    }
 
 
 def binding(name: str, subject: Json) -> Json:
@@ -97,6 +106,7 @@ def standby(installation: Installation, debug_port: int) -> Iterator[Service]:
     service.stop()
 
 
+@pytest.mark.smoke
 async def test_only_who_may_get_metrics_reads_them(standby: Service, bound: dict[str, str]) -> None:
     async def ask(path: str, token: str = "") -> tuple[int, str]:
         return await asyncio.to_thread(get, standby.probe_port, path, token)
