@@ -136,9 +136,14 @@ def _allowed(kubectl: Kubectl, rights: Iterable[Right]) -> set[Right]:
 
 
 @pytest.fixture(scope="module")
-def own_rights(cluster: Cluster) -> Iterator[None]:
+def kubectl(cluster: Cluster) -> Kubectl:
+    """Return kubectl as the admin: these tests only ask, so none needs a namespace of its own."""
+    return Kubectl(cluster, cluster.directory / "kubectl-cache")
+
+
+@pytest.fixture(scope="module")
+def own_rights(kubectl: Kubectl) -> Iterator[None]:
     """Take away what other tests have granted to the identities for the life of the cluster."""
-    kubectl = Kubectl(cluster, cluster.directory / "kubectl-cache")
     bindings = json.loads(kubectl("get", "clusterrolebindings", "--output=json"))["items"]
     granted = [binding for binding in bindings if _grants(binding)]
     names = [binding["metadata"]["name"] for binding in granted]

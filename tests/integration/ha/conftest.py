@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from kubeio.kinds import LEASES, ROLE_BINDINGS, ROLES
 from tests.integration.ha.support import Pair
+from tests.support.cluster.clients import client_as
 from tests.support.cluster.world import World
 
 # Its loop can be made to stand still.
@@ -49,9 +51,25 @@ def two_reconcilers(world: World) -> Start:
 
 async def _grant_lease(world: World) -> None:
     """Let the reconciler have a Lease in the namespace, as the chart does in that of KUDO."""
-    admin = f"--kubeconfig={world.installation.cluster.kubeconfig('admin')}"
-    rule = ("--resource=leases.coordination.k8s.io", "--verb=get,create,update")
-    subject = ("--role=leases", "--user=kudo-reconciler")
-    for arguments in (("role", "leases", *rule), ("rolebinding", "leases", *subject)):
-        done = await world.kubectl(admin, "create", *arguments)
-        assert done.code == 0, done.output
+    role = {
+        "apiVersion": f"{ROLES.group}/v1",
+        "kind": "Role",
+        "metadata": {"name": "leases"},
+        "rules": [
+            {
+                "apiGroups": [LEASES.group],
+                "resources": [LEASES.plural],
+                "verbs": ["get", "create", "update"],
+            }
+        ],
+    }
+    binding = {
+        "apiVersion": f"{ROLES.group}/v1",
+        "kind": "RoleBinding",
+        "metadata": {"name": "leases"},
+        "roleRef": {"apiGroup": ROLES.group, "kind": "Role", "name": "leases"},
+        "subjects": [{"apiGroup": ROLES.group, "kind": "User", "name": "kudo-reconciler"}],
+    }
+    async with client_as(world, "admin") as admin:
+        await admin.create(ROLES, role, namespace=world.namespace)
+        await admin.create(ROLE_BINDINGS, binding, namespace=world.namespace)

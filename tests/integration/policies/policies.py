@@ -1,14 +1,16 @@
 """The policies of `policies/`, bound while a test runs, and what they say."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
-from kubeio.errors import ApiError
+import yaml
+
+from kubeio.errors import ApiError, NotFound
+from kubeio.kinds import ADMISSION_POLICIES, ADMISSION_POLICY_BINDINGS
 from tests.support import build
 from tests.support.build import Json
-from tests.support.cluster.changes import as_admin
 from tests.support.cluster.clients import client_as, new_namespace
 from tests.support.cluster.resources import INSTANCES, VERSIONS
 from tests.support.cluster.waiting import wait_until
@@ -19,6 +21,7 @@ INSTANCES_POLICY = "kudo-instances"
 IMMUTABLE_POLICY = "kudo-operatorversions-immutable"
 OWN_VERSIONS_POLICY = "kudo-own-operatorversions"
 _PROBE = "policy-probe"
+_KINDS = {kind.kind: kind for kind in (ADMISSION_POLICIES, ADMISSION_POLICY_BINDINGS)}
 
 
 def denied_by(error: ApiError, policy: str = INSTANCES_POLICY) -> str:
@@ -95,18 +98,28 @@ async def own_versions(world: World) -> AsyncIterator[None]:
 async def _applied(
     world: World, refused: Callable[[], Awaitable[bool]], *manifests: Path
 ) -> AsyncIterator[None]:
-    files = [f"--filename={path}" for path in manifests]
+    objects = [obj for path in manifests for obj in _read(path)]
 
     async def passes() -> bool:
         return not await refused()
 
-    try:
-        await as_admin(world, "apply", *files)
-        await wait_until(refused, lambda: "the API server to notice the policy")
-        yield
-    finally:
-        await as_admin(world, "delete", "--ignore-not-found", *files)
-        await wait_until(passes, lambda: "the API server to forget the policy")
+    async with client_as(world, "admin") as admin:
+        try:
+            for obj in objects:
+                await admin.create(_KINDS[obj["kind"]], obj)
+            await wait_until(refused, lambda: "the API server to notice the policy")
+            yield
+        finally:
+            for obj in reversed(objects):
+                with suppress(NotFound):
+                    await admin.delete(_KINDS[obj["kind"]], obj["metadata"]["name"])
+            await wait_until(passes, lambda: "the API server to forget the policy")
+
+
+def _read(path: Path) -> list[Json]:
+    """Return the objects of a file, or of the files in a folder."""
+    files = sorted(path.glob("*.yaml")) if path.is_dir() else [path]
+    return [obj for file in files for obj in yaml.safe_load_all(file.read_text(encoding="utf-8"))]
 
 
 async def _aside(world: World) -> World:

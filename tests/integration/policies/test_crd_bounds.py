@@ -16,11 +16,14 @@ from kubeio.resource import Resource
 from kudo import bounds
 from tests.support import build
 from tests.support.build import Json
+from tests.support.cluster.changes import edit
 from tests.support.cluster.clients import client_as
 from tests.support.cluster.resources import INSTANCES, VERSIONS
 from tests.support.cluster.waiting import wait_until
 from tests.support.cluster.webhooks import without_webhooks
 from tests.support.cluster.world import World
+
+pytestmark = pytest.mark.smoke
 
 CRDS = Path(__file__).parents[3] / "crds"
 KINDS = {INSTANCES.plural: INSTANCES, VERSIONS.plural: VERSIONS}
@@ -179,9 +182,9 @@ async def stored(unguarded: World) -> World:
 
 
 async def test_stored_objects_over_a_bound_can_be_worked_with(stored: World) -> None:
-    for kind, name in (("instances.kudo.dev", "i"), ("operatorversions.kudo.dev", "v")):
-        labelled = await stored.kubectl("label", kind, name, "team=a")
-        assert labelled.code == 0, labelled.output
+    for kind, name in ((INSTANCES, "i"), (VERSIONS, "v")):
+        labels = {"metadata": {"labels": {"team": "a"}}}
+        await stored.client.merge_patch(kind, name, labels, namespace=stored.namespace)
     await stored.patch("i", {"operatorVersion": {"name": "other"}})
     async with client_as(stored, "reconciler") as reconciler:
         await reconciler.merge_patch(
@@ -213,7 +216,7 @@ def is_invalid(instance: Json) -> bool:
 async def test_a_stored_reference_that_no_object_can_have_can_be_worked_with(
     stored: World,
 ) -> None:
-    assert (await stored.kubectl("label", "instances.kudo.dev", "odd", "team=a")).code == 0
+    await edit(stored, "odd", {"metadata": {"labels": {"team": "a"}}})
     await asyncio.to_thread(stored.installation.reconciler.start)
     await stored.until("odd", is_invalid, "the reconciler to name the reference")
     await stored.client.merge_patch(

@@ -2,12 +2,16 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.integration.cli.test_cli_lifecycle import PLANS, shop
 from tests.integration.policies.policies import instances_policy
 from tests.support import build, instances
 from tests.support.build import Json
 from tests.support.cluster.resources import CONFIG_MAPS, INSTANCES
 from tests.support.cluster.world import World
+
+pytestmark = pytest.mark.smoke
 
 CLEANING = {**PLANS, "cleanup": build.plan({"app": ["app"]})}
 

@@ -10,6 +10,8 @@ from tests.support.cluster.clients import client_as
 from tests.support.cluster.waiting import wait_until
 from tests.support.cluster.world import World
 
+pytestmark = pytest.mark.smoke
+
 _INVENTORIES = Resource(*names.INVENTORIES)
 _REFUSED = "only KUDO's reconciler writes Inventories"
 
