@@ -17,6 +17,8 @@ from tests.support.cluster.clients import new_namespace
 from tests.support.cluster.resources import CONFIG_MAPS, DEPLOYMENTS, INSTANCES, OPERATORS, VERSIONS
 from tests.support.cluster.world import World
 
+pytestmark = pytest.mark.smoke
+
 FIRST_OPERATOR = Path(__file__).resolve().parents[3] / "examples" / "first-operator"
 SERVICES = Resource("", "v1", "Service", "services", namespaced=True)
 

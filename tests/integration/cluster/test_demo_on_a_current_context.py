@@ -44,6 +44,7 @@ def somebodys() -> Iterator[Cluster]:
         yield started
 
 
+@pytest.mark.campaign
 def test_the_demo_leaves_a_cluster_as_it_was(somebodys: Cluster, tmp_path: Path) -> None:
     there = environment(somebodys, tmp_path)
     before = command(there, "kubectl", "get", _KINDS, "--output=name").stdout

@@ -112,7 +112,11 @@ async def follow(pair: Pair, world: World, text: str, names: Mapping[str, str]) 
 
 @pytest.mark.parametrize(
     ("moment", "lease"),
-    [(until_first_job, SHORT_LEASE), (until_dropping, SHORT_LEASE), (until_slow, USUAL_LEASE)],
+    [
+        pytest.param(until_dropping, SHORT_LEASE, marks=pytest.mark.smoke),
+        pytest.param(until_first_job, SHORT_LEASE, marks=pytest.mark.campaign),
+        pytest.param(until_slow, USUAL_LEASE, marks=pytest.mark.campaign),
+    ],
 )
 async def test_a_plan_whose_leader_is_killed_is_finished_by_the_standby(
     figure: Figure,
@@ -132,6 +136,7 @@ async def test_a_plan_whose_leader_is_killed_is_finished_by_the_standby(
         assert await life_of(world, pair, uid) == [("PlanStarted", 1), ("PlanFinished", 1)]
 
 
+@pytest.mark.smoke
 async def test_a_leader_told_to_end_hands_its_plan_over(
     figure: Figure, world: World, two_reconcilers: Start
 ) -> None:
@@ -158,8 +163,15 @@ async def test_a_standby_is_warm_and_works_on_nothing(world: World, two_reconcil
 
 @pytest.mark.parametrize(
     ("stand_still", "go_on"),
-    [(signal.SIGSTOP, signal.SIGCONT), (signal.SIGUSR1, signal.SIGUSR2)],
-    ids=["frozen", "only its loop stands still"],
+    [
+        pytest.param(signal.SIGSTOP, signal.SIGCONT, id="frozen"),
+        pytest.param(
+            signal.SIGUSR1,
+            signal.SIGUSR2,
+            id="only its loop stands still",
+            marks=pytest.mark.campaign,
+        ),
+    ],
 )
 async def test_a_frozen_leader_changes_nothing_when_it_goes_on(
     figure: Figure,

@@ -140,6 +140,7 @@ async def test_nothing_is_lost_however_often_the_line_is_cut(
     assert sum(isinstance(one.error, ConnectionLost) for one in statuses) >= 6
 
 
+@pytest.mark.campaign
 async def test_a_line_gone_silent_is_noticed_and_made_up_for(
     cluster: Cluster, client: Client, namespace: str
 ) -> None:

@@ -124,6 +124,7 @@ async def renewals(client: Client, namespace: str, count: int) -> None:
             await asyncio.sleep(0.05)
 
 
+@pytest.mark.smoke
 async def test_of_two_candidates_one_leads_and_hands_over_when_it_ends(
     client: Client, namespace: str
 ) -> None:
@@ -149,6 +150,7 @@ async def test_of_two_candidates_one_leads_and_hands_over_when_it_ends(
     assert released["spec"]["holderIdentity"] == ""
 
 
+@pytest.mark.smoke
 async def test_renewals_are_seen_by_the_others(client: Client, namespace: str) -> None:
     first, second = Candidate(client, namespace, "first"), Candidate(client, namespace, "second")
     async with running(first, second):
@@ -229,6 +231,7 @@ def spins(process: subprocess.Popen[str], text: str) -> None:
     listener.join()
 
 
+@pytest.mark.campaign
 @pytest.mark.parametrize("blocks", [hears, spins])
 async def test_a_leader_whose_loop_stands_still_is_followed_and_gets_no_write_through(
     cluster: Cluster,
@@ -265,6 +268,7 @@ def compute(seconds: float) -> None:
         pass
 
 
+@pytest.mark.campaign
 async def test_a_leader_whose_loop_is_slow_keeps_the_lease(
     cluster: Cluster, client: Client, namespace: str
 ) -> None:
@@ -326,6 +330,7 @@ async def until_there(client: Client, namespace: str) -> None:
             await asyncio.sleep(0.05)
 
 
+@pytest.mark.campaign
 async def test_a_lease_edited_by_hand_goes_to_a_candidate_again(
     client: Client, namespace: str
 ) -> None:
@@ -340,6 +345,7 @@ async def test_a_lease_edited_by_hand_goes_to_a_candidate_again(
         assert lease["spec"]["holderIdentity"] == "first"
 
 
+@pytest.mark.campaign
 async def test_a_lease_made_by_hand_is_taken_and_keeps_its_labels(
     client: Client, namespace: str
 ) -> None:

@@ -164,7 +164,14 @@ async def test_our_certificate_is_issued_served_and_trusted(served: Served) -> N
     certificate.verify_directly_issued_by(authority)
 
 
-@pytest.mark.parametrize("served", [True, False], indirect=True, ids=["merging", "replacing"])
+@pytest.mark.parametrize(
+    "served",
+    [
+        pytest.param(True, id="merging"),
+        pytest.param(False, id="replacing", marks=pytest.mark.campaign),
+    ],
+    indirect=True,
+)
 async def test_a_renewed_certificate_and_authority_are_served_without_a_failed_write(
     world: World, served: Served
 ) -> None:
@@ -196,6 +203,7 @@ async def test_a_renewed_certificate_and_authority_are_served_without_a_failed_w
     assert [one.public_key() for one in authority] == [renewed.public_key()]
 
 
+@pytest.mark.campaign
 async def test_a_lost_secret_is_issued_anew_and_served(world: World, served: Served) -> None:
     before = await served.certificate()
     await served.admin.delete(SECRETS, LEAF, namespace=NAMESPACE)
@@ -209,6 +217,7 @@ async def test_a_lost_secret_is_issued_anew_and_served(world: World, served: Ser
     assert [failure.error for writer in writers for failure in writer.failures] == []
 
 
+@pytest.mark.campaign
 async def test_an_authority_that_leaked_is_taken_out_of_a_merged_bundle_as_documented(
     world: World, served: Served
 ) -> None:

@@ -91,8 +91,18 @@ async def test_leaf_and_authority_are_rotated_under_load_without_a_failed_write(
     assert {one.issuer for one in await replicas.served()} != {first_authority.subject}
 
 
-@pytest.mark.parametrize("harm", ["delete", "damage"])
-@pytest.mark.parametrize("names", [(LEAF,), (AUTHORITY,), (LEAF, AUTHORITY)], ids="+".join)
+@pytest.mark.parametrize(
+    ("names", "harm"),
+    [
+        ((LEAF, AUTHORITY), "delete"),
+        pytest.param((LEAF, AUTHORITY), "damage", marks=pytest.mark.campaign),
+        *(
+            pytest.param((name,), harm, marks=pytest.mark.campaign)
+            for name in (LEAF, AUTHORITY)
+            for harm in ("delete", "damage")
+        ),
+    ],
+)
 async def test_what_people_do_to_the_secrets_is_mended_without_a_failed_write(
     world: World, started: Started, names: tuple[str, ...], harm: str
 ) -> None:

@@ -113,6 +113,7 @@ async def point_at(installation: Installation, url: str) -> None:
             await admin.replace(resource, found)
 
 
+@pytest.mark.smoke
 async def test_no_write_fails_while_a_replica_stops(pair: Pair) -> None:
     async with writing(pair.world, pair.version, WRITERS) as writers:
         await until_written(writers, CHANGES)
@@ -123,6 +124,7 @@ async def test_no_write_fails_while_a_replica_stops(pair: Pair) -> None:
     assert [fault for w in writers for fault in w.faults] == []
 
 
+@pytest.mark.campaign
 async def test_only_writes_in_flight_fail_when_a_replica_is_killed(pair: Pair) -> None:
     async with writing(pair.world, pair.version, WRITERS) as writers:
         await until_written(writers, CHANGES)

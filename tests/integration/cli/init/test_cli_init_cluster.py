@@ -103,7 +103,13 @@ def test_the_crds_alone_are_served_at_once(site: Site) -> None:
 
 
 @pytest.mark.usefixtures("without_crds")
-@pytest.mark.parametrize("flags", [(BUILT_IN,), (), ("--crd-only",)])
+@pytest.mark.parametrize(
+    "flags",
+    [
+        (BUILT_IN,),
+        *(pytest.param(one, marks=pytest.mark.campaign) for one in ((), ("--crd-only",))),
+    ],
+)
 def test_the_manifests_are_accepted_by_the_api_server(site: Site, flags: tuple[str, ...]) -> None:
     printed = init(site, "--dry-run", "-o", "yaml", *flags, user=Path("/nobody/is/asked"))
     assert printed.code == 0, printed.output
@@ -117,6 +123,7 @@ def test_the_manifests_are_accepted_by_the_api_server(site: Site, flags: tuple[s
     assert "Warning" not in said
 
 
+@pytest.mark.campaign
 def test_what_was_printed_and_applied_by_kubectl_is_taken_on(site: Site) -> None:
     printed = init(site, "--dry-run", "-o", "yaml", BUILT_IN)
     site.kubectl("apply", "--filename=-", text=printed.stdout)
@@ -148,6 +155,7 @@ def test_removing_keeps_the_crds_and_their_objects(site: Site) -> None:
     site.kubectl("delete", "operators.kudo.dev/tea", "--namespace=default")
 
 
+@pytest.mark.campaign
 def test_the_crds_go_with_their_objects_if_that_is_said(site: Site) -> None:
     init(site, BUILT_IN)
     done = init(site, "--uninstall", "--yes", "--delete-crds")
@@ -169,6 +177,7 @@ def test_one_line_names_the_rights_that_are_missing(site: Site) -> None:
     assert "to patch deployments.apps in namespace kudo-system" in line
 
 
+@pytest.mark.campaign
 def test_another_namespace_has_to_exist_and_there_is_one_kudo(site: Site) -> None:
     # BTO-41: the binding kept naming the account in the other namespace.
     assert "Namespace kitchen does not exist" in init(site, BUILT_IN, "-n", "kitchen").stderr

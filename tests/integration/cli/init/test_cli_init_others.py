@@ -46,6 +46,7 @@ def test_beside_the_old_manager_nothing_is_installed_and_the_flag_is_named(old: 
     assert "kudo-webhook" not in old.names("deployments", f"--namespace={NAMESPACE}")
 
 
+@pytest.mark.campaign
 def test_the_old_manager_is_found_where_its_configuration_says(old: Site) -> None:
     old.kubectl("create", "namespace", "elsewhere")
     try:
@@ -56,6 +57,7 @@ def test_the_old_manager_is_found_where_its_configuration_says(old: Site) -> Non
         old.kubectl("delete", "namespace", "elsewhere")
 
 
+@pytest.mark.campaign
 def test_a_take_over_that_is_not_ready_leaves_the_old_webhook(old: Site) -> None:
     done = init(old, BUILT_IN, "--take-over", "--wait", "--wait-timeout=2")
 
@@ -107,6 +109,7 @@ async def admin(site: Site) -> AsyncIterator[Client]:
     await asyncio.to_thread(site.delete_crds, *names)
 
 
+@pytest.mark.campaign
 def test_without_cert_manager_it_says_what_can_be_done(site: Site) -> None:
     done = init(site)
     assert done.code == 255
@@ -114,6 +117,7 @@ def test_without_cert_manager_it_says_what_can_be_done(site: Site) -> None:
     assert f"or use {BUILT_IN}" in done.stderr
 
 
+@pytest.mark.campaign
 def test_a_webhook_of_cert_manager_that_does_not_answer_is_named(site: Site, admin: Client) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         site.apply(unanswered(silent.getsockname()[1]))
@@ -166,6 +170,7 @@ async def issued(admin: Client) -> bool:
     return "kudo-webhook-tls" in {secret["metadata"]["name"] for secret in secrets.items}
 
 
+@pytest.mark.campaign
 async def test_where_the_certificate_comes_from_can_be_changed(site: Site, admin: Client) -> None:
     await asyncio.to_thread(init, site)
 

@@ -4,6 +4,8 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import pytest
+
 from kubeio.client import Client
 from tests.galera.beside import beside
 from tests.galera.volumes import Volumes
@@ -41,6 +43,7 @@ async def follow(shell: Shell, blocks: Sequence[Block]) -> None:
             assert block.kind == "console"
 
 
+@pytest.mark.campaign
 async def test_the_three_parts_build_a_cluster_and_scale_it(
     world: World, admin: Client, tmp_path: Path
 ) -> None:
@@ -50,6 +53,7 @@ async def test_the_three_parts_build_a_cluster_and_scale_it(
             await follow(shell, _PAGE[title])
 
 
+@pytest.mark.campaign
 async def test_the_commands_of_day_2_do_what_the_page_says(
     world: World, admin: Client, tmp_path: Path
 ) -> None:

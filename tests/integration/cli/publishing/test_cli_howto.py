@@ -14,7 +14,13 @@ _PAGE = "howto.md"
 _PORT = "8080"
 
 
-@pytest.mark.parametrize("title", sections(_PAGE))
+@pytest.mark.parametrize(
+    "title",
+    [
+        pytest.param(title, marks=pytest.mark.campaign) if number else title
+        for number, title in enumerate(sections(_PAGE))
+    ],
+)
 async def test_the_commands_of_a_section_do_what_it_says(
     world: World, tmp_path: Path, title: str
 ) -> None:

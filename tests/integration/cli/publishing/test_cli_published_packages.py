@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.integration.cli.packages import write_package
 from tests.support import build, instances
 from tests.support.build import Json
@@ -54,6 +56,7 @@ async def test_arrays_and_maps_without_default_install_without_a_value(
     assert (await world.get(CONFIG_MAPS, "i"))["data"] == {"array": "[]", "map": "<no value>"}
 
 
+@pytest.mark.campaign
 async def test_an_array_that_says_required_needs_a_value(world: World, tmp_path: Path) -> None:
     text = build.template(build.config_map("{{ .Name }}", array="{{ .Params.TOLERATIONS }}"))
     folder = package(

@@ -82,6 +82,7 @@ async def test_a_tree_by_name_path_and_version_is_installed(
     assert [one["metadata"]["name"] for one in budgets] == ["g-keeper-pdb"]
 
 
+@pytest.mark.campaign
 async def test_one_of_them_is_installed_with_values_and_upgraded(
     world: World, shell: Shell
 ) -> None:

@@ -144,7 +144,7 @@ async def test_a_directory_in_which_a_cluster_runs_is_refused(started: RunningCl
     assert "etcd" in await started.logs()
 
 
-@pytest.mark.parametrize("how", ["killed", "keep"])
+@pytest.mark.parametrize("how", ["killed", pytest.param("keep", marks=pytest.mark.campaign)])
 async def test_a_cluster_ends_when_the_harness_is_killed_unless_it_is_kept(how: str) -> None:
     harness = await asyncio.create_subprocess_exec(
         sys.executable, "-c", _STARTS, how, stdout=asyncio.subprocess.PIPE
