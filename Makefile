@@ -49,10 +49,12 @@ demo: $(STAMP) ## run the demo on a local control plane (KEEP=1 leaves it runnin
 		$(if $(ADDRESS),--address $(ADDRESS)) $(if $(YES),--yes)
 
 test: $(STAMP) ## run unit and integration tests
+	@$(BIN)/python -m tools.needs test
 	@$(BIN)/kudo-cluster build
 	@$(PYTEST) $(SLOWEST) tests/unit tests/integration $(PYTEST_ARGS)
 
 unit: $(STAMP) ## run only the unit tests
+	@$(BIN)/python -m tools.needs unit
 	@$(PYTEST) tests/unit $(PYTEST_ARGS)
 
 properties: $(STAMP) ## test properties with more and other random examples than make test (30 min)
@@ -66,6 +68,7 @@ coverage: $(STAMP) ## show which lines the unit tests run (slow)
 	@$(BIN)/coverage report
 
 integration: $(STAMP) ## run only the integration tests
+	@$(BIN)/python -m tools.needs integration
 	@$(BIN)/kudo-cluster build
 	@$(PYTEST) tests/integration $(PYTEST_ARGS)
 

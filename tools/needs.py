@@ -19,6 +19,7 @@ from tools.images.needs import PACKAGES as IMAGES
 _PROMETHEUS: Final = {"prometheus": "prometheus", "promtool": "prometheus"}
 _NODE: Final = node_needs.PACKAGES
 _DATABASE: Final = {**_NODE, **IMAGES}
+_TESTS: Final = {"bash": "bash"}
 PACKAGES: Final[Mapping[str, Mapping[str, str]]] = {
     "chart": {"promtool": "prometheus"},
     "compose": {
@@ -31,11 +32,16 @@ PACKAGES: Final[Mapping[str, Mapping[str, str]]] = {
     "e2e": _DATABASE,
     "e2e-galera": _DATABASE,
     "images": IMAGES,
+    "integration": _TESTS,
+    "test": _TESTS,
+    "unit": _TESTS,
 }
 """The Debian package of each program, by target."""
-_AS_ROOT: Final = frozenset(PACKAGES) - {"chart"}
+_AS_ROOT: Final = frozenset(PACKAGES) - {"chart", "integration", "test", "unit"}
 _WITH_NODE: Final = frozenset({"e2e", "e2e-galera"})
-_WITHOUT_CLUSTER: Final = frozenset({"images"})
+_WITHOUT_CLUSTER: Final = frozenset({"images", "unit"})
+_WITH_MODULES: Final = frozenset({"chart", "integration", "test"})
+"""Targets whose tests read files of Go modules, such as the manifests of cert-manager."""
 
 
 class Missing(Exception):
@@ -79,11 +85,12 @@ def check(
             "programs. On Debian and Ubuntu: "
             f"apt-get install --yes --no-install-recommends {' '.join(sorted(packages))}"
         )
-    if target not in _WITHOUT_CLUSTER and not built():
+    if target in _WITH_MODULES or (target not in _WITHOUT_CLUSTER and not built()):
         try:
             check_go()
         except BuildError as error:
-            problems.append(f"Go, for the control plane: {error}")
+            modules = " and files of Go modules" if target in _WITH_MODULES else ""
+            problems.append(f"Go, for the control plane{modules}: {error}")
     if problems:
         raise Missing(f"`make {target}` lacks:\n" + "\n".join(f"  * {one}" for one in problems))
 
