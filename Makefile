@@ -16,13 +16,13 @@ WORKERS := $(shell n=$$(nproc 2>/dev/null || echo 3); [ $$n -lt 3 ] && echo $$((
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=loadfile
 
 .DEFAULT_GOAL := help
-.PHONY: help check-tools setup demo test unit properties coverage integration lint format crds reference manifests golden fuzz lock images compose cli e2e e2e-galera faults bench chart docs clean
+.PHONY: help check-tools setup demo test unit properties coverage integration campaigns lint format crds reference manifests golden fuzz lock images compose cli e2e e2e-galera faults bench chart docs clean
 
 help: ## print this help
 	@echo "KUDO: operators for Kubernetes, written as YAML runbooks"
 	@echo
 	@echo "  make demo    see it work on a real Kubernetes API server on this machine"
-	@echo "  make test    run the unit and integration tests"
+	@echo "  make test    run the tests that every change needs, in five minutes"
 	@echo
 	@grep -hE '^[a-z0-9 -]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-26s %s\n", $$1, $$2}'
 
@@ -48,10 +48,11 @@ demo: $(STAMP) ## run the demo on a local control plane (KEEP=1 leaves it runnin
 	@$(BIN)/python tools/demo/demo.py $(if $(KEEP),--keep) $(if $(CONTEXT),--context "$(CONTEXT)") \
 		$(if $(ADDRESS),--address $(ADDRESS)) $(if $(YES),--yes)
 
-test: $(STAMP) ## run unit and integration tests
+# What each tier is for: tests/README.md.
+test: $(STAMP) ## run the tests: units, scenarios in memory, a smoke set on one real cluster (5 min)
 	@$(BIN)/python -m tools.needs test
 	@$(BIN)/kudo-cluster build
-	@$(PYTEST) $(SLOWEST) tests/unit tests/integration $(PYTEST_ARGS)
+	@$(PYTEST) $(SLOWEST) --tier=test tests/unit tests/scenarios tests/integration $(PYTEST_ARGS)
 
 unit: $(STAMP) ## run only the unit tests
 	@$(BIN)/python -m tools.needs unit
@@ -67,10 +68,15 @@ coverage: $(STAMP) ## show which lines the unit tests run (slow)
 	@$(BIN)/coverage run -m pytest tests/unit --numprocesses=0 -q $(PYTEST_ARGS)
 	@$(BIN)/coverage report
 
-integration: $(STAMP) ## run only the integration tests
+integration: $(STAMP) ## run all tests on a real API server but those of make campaigns (15 min)
 	@$(BIN)/python -m tools.needs integration
 	@$(BIN)/kudo-cluster build
-	@$(PYTEST) tests/integration $(PYTEST_ARGS)
+	@$(PYTEST) $(SLOWEST) --tier=integration tests/integration $(PYTEST_ARGS)
+
+campaigns: $(STAMP) ## run what a release needs and a change does not, in some hours (ONLY="faults bench")
+	@$(BIN)/python -m tools.needs campaigns
+	@$(BIN)/kudo-cluster build
+	@$(BIN)/python -m tools.campaigns $(ONLY)
 
 lint: $(STAMP) ## check style, types, layers and generated files
 	@$(BIN)/ruff check .

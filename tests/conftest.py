@@ -9,7 +9,11 @@ from hypothesis import settings
 from tests.support.properties import DEEP
 from tests.support.signals import heed_ignored
 
-pytest_plugins = ["kudo_cluster.pytest_plugin", "tests.support.hanging.plugin"]
+pytest_plugins = [
+    "kudo_cluster.pytest_plugin",
+    "tests.support.hanging.plugin",
+    "tests.support.tiers",
+]
 
 # How long an example takes depends on the machine, and nothing here judges it.
 settings.register_profile("usual", deadline=None, derandomize=True, database=None, max_examples=25)

@@ -21,6 +21,7 @@ _NODE: Final = node_needs.PACKAGES
 _DATABASE: Final = {**_NODE, **IMAGES}
 _TESTS: Final = {"bash": "bash"}
 PACKAGES: Final[Mapping[str, Mapping[str, str]]] = {
+    "campaigns": {**_DATABASE, **_TESTS},
     "chart": {"promtool": "prometheus"},
     "compose": {
         **IMAGES,
@@ -38,9 +39,9 @@ PACKAGES: Final[Mapping[str, Mapping[str, str]]] = {
 }
 """The Debian package of each program, by target."""
 _AS_ROOT: Final = frozenset(PACKAGES) - {"chart", "integration", "test", "unit"}
-_WITH_NODE: Final = frozenset({"e2e", "e2e-galera"})
+_WITH_NODE: Final = frozenset({"campaigns", "e2e", "e2e-galera"})
 _WITHOUT_CLUSTER: Final = frozenset({"images", "unit"})
-_WITH_MODULES: Final = frozenset({"chart", "integration", "test"})
+_WITH_MODULES: Final = frozenset({"campaigns", "chart", "integration", "test"})
 """Targets whose tests read files of Go modules, such as the manifests of cert-manager."""
 
 

@@ -12,6 +12,8 @@ from tests.support.cluster.commands import Done
 from tests.support.cluster.resources import CONFIG_MAPS, VERSIONS
 from tests.support.cluster.world import World
 
+pytestmark = pytest.mark.smoke
+
 PLANS = {
     "deploy": build.plan({"app": ["app"]}),
     "extra": build.plan({"app": ["app"]}),

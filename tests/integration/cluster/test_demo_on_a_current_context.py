@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from kudo_cluster import Cluster
+from kudo_cluster.installation import Installation
 from kudo_cluster.progress import silent
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -16,6 +17,7 @@ _PACKAGE = ROOT / "tools/cluster/src/kudo_cluster"
 _KINDS = "crds,namespaces,clusterroles,clusterrolebindings,validatingwebhookconfigurations"
 _KINDS += ",mutatingwebhookconfigurations,validatingadmissionpolicies"
 _KINDS += ",validatingadmissionpolicybindings"
+_DEMO = [sys.executable, str(ROOT / "tools/demo/demo.py"), "--context", "current"]
 
 pytestmark = pytest.mark.cluster
 
@@ -44,19 +46,30 @@ def somebodys() -> Iterator[Cluster]:
         yield started
 
 
+def test_where_kudo_is_installed_the_demo_does_nothing(
+    installation: Installation, cluster: Cluster, tmp_path: Path
+) -> None:
+    there = environment(cluster, tmp_path)
+
+    refused = command(there, *_DEMO)
+
+    assert refused.returncode == 1
+    assert "exists in this cluster already" in refused.stderr
+    assert command(there, "kubectl", "get", "namespace", "kudo-demo").returncode == 1
+
+
 @pytest.mark.campaign
 def test_the_demo_leaves_a_cluster_as_it_was(somebodys: Cluster, tmp_path: Path) -> None:
     there = environment(somebodys, tmp_path)
     before = command(there, "kubectl", "get", _KINDS, "--output=name").stdout
-    demo = [sys.executable, str(ROOT / "tools/demo/demo.py"), "--context", "current"]
-    shown = command(there, *demo)
+    shown = command(there, *_DEMO)
     assert shown.returncode == 0, shown.stdout + shown.stderr
     assert "kubectl kudo upgrade" in shown.stdout
     assert "not removed" not in shown.stderr
     assert command(there, "kubectl", "get", _KINDS, "--output=name").stdout == before
 
     command(there, "kubectl", "create", "namespace", "kudo-demo")
-    refused = command(there, *demo)
+    refused = command(there, *_DEMO)
     command(there, "kubectl", "delete", "namespace", "kudo-demo")
     assert refused.returncode == 1
     assert "namespace/kudo-demo exists in this cluster already" in refused.stderr

@@ -23,7 +23,7 @@ async def shell(world: World, tmp_path: Path) -> Shell:
     """Return a shell in a folder with a new package `web` and a case that installs it."""
     # Only an administrator may bind roles.
     shell = Shell(world, tmp_path, "admin")
-    await shell.run("kubectl kudo package new web --folder web && kubectl kudo test --new ./web")
+    await shell.run("kubectl kudo package new web --folder web")
     return shell
 
 

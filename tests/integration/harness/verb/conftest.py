@@ -53,6 +53,8 @@ class Verb:
     @asynccontextmanager
     async def running(self, *arguments: str) -> AsyncIterator[asyncio.subprocess.Process]:
         process = await asyncio.create_subprocess_exec(
+            # Below `nohup`, which tests may run under, SIGHUP would be ignored, and the run go on.
+            *("env", "--default-signal=HUP"),
             sys.executable,
             "-m",
             "kubectl_kudo",

@@ -1,0 +1,50 @@
+"""Tiers: which tests a run consists of, and that the smoke tests share one cluster.
+
+`tests/README.md` says what each tier is for. Without `--tier`, all tests named are run.
+"""
+
+from typing import Final
+
+import pytest
+from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
+
+TIERS: Final = ("test", "integration", "campaigns")
+REAL: Final = "tests/integration/"
+"""Tests on a real API server."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--tier", choices=TIERS, help="run only the tests of a tier")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    tier = config.getoption("tier")
+    if tier is None:
+        return
+    kept = [item for item in items if belongs(item, tier)]
+    left_out = [item for item in items if not belongs(item, tier)]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = kept
+
+
+def belongs(item: pytest.Item, tier: str) -> bool:
+    """Return whether a test belongs to a tier."""
+    is_campaign = item.get_closest_marker("campaign") is not None
+    if tier == "campaigns":
+        return is_campaign
+    if tier == "test" and item.nodeid.startswith(REAL):
+        return not is_campaign and item.get_closest_marker("smoke") is not None
+    return not is_campaign
+
+
+class OneCluster(LoadScopeScheduling):  # type: ignore[misc]
+    """Gives all tests on a real API server to one worker, and the others out by file."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return REAL if nodeid.startswith(REAL) else nodeid.partition("::")[0]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> OneCluster | None:
+    return OneCluster(config, log) if config.getoption("tier") == "test" else None
