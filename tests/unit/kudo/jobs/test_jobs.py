@@ -5,8 +5,10 @@ from typing import Any
 import orjson
 import pytest
 
+from goyaml import Limits
 from kudo.api import JsonObject
 from kudo.jobs import check, review
+from kudo.values import checks
 from kudo.values.checks import Fault
 from tests.unit.webhook.harness import USER, instance, operator_version
 from tests.unit.webhook.harness import review as review_of
@@ -38,8 +40,14 @@ def test_values_come_back_with_their_faults_in_order() -> None:
     assert faults[3] is None
 
 
+@pytest.fixture
+def few_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checks, "DEFAULT_LIMITS", Limits(nodes=12_000))
+
+
+@pytest.mark.usefixtures("few_nodes")
 def test_a_fault_of_all_values_together_comes_back_as_such() -> None:
-    values = [("array", "[" + f"{number}," * 250_000 + "]") for number in range(3)]
+    values = [("array", "[" + f"{number}," * 7_000 + "]") for number in range(3)]
     first, second = check.decode_answer(check.handle(check.encode_request(values)))
     assert first is None
     assert second is not None
@@ -93,9 +101,10 @@ def test_what_is_answered_holds_no_object() -> None:
     assert found.answer.problems[0].field == "spec.parameters[REPLICAS]"
 
 
+@pytest.mark.usefixtures("few_nodes")
 def test_a_value_beyond_all_limits_is_a_denial_of_its_own_code() -> None:
     version = operator_version(parameters=[{"name": "A", "value-type": "array"}])
-    body = orjson.dumps(review_of(instance({"A": "[" + "0," * 400_000 + "]"})))
+    body = orjson.dumps(review_of(instance({"A": "[" + "0," * 12_000 + "]"})))
     found = asked(body, {KEY: orjson.dumps(version.to_wire())})
     assert isinstance(found, review.Reviewed)
     assert (found.answer.code, found.answer.outcome) == (413, "limited")

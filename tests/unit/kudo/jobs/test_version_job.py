@@ -12,6 +12,7 @@ from kudo.api import Json, JsonObject
 from kudo.jobs import review, version
 from kudo.names import ANNOTATION_ALLOW_FROM
 from kudo.tenancy import LONGEST_GRANT
+from tests.support.properties import examples
 
 PLANS = {"deploy": {"phases": [{"name": "p", "steps": [{"name": "s", "tasks": ["t"]}]}]}}
 
@@ -170,7 +171,7 @@ FIELDS = sorted([*spec(), "parameters", "operator", "upgradableFrom"])
 
 
 @pytest.mark.hypothesis
-@settings(max_examples=300, deadline=None, database=None)
+@settings(max_examples=examples(50, deep=3_000))
 @given(ANYTHING | st.dictionaries(st.sampled_from(FIELDS), ANYTHING), st.booleans())
 def test_whatever_is_sent_is_answered(fields: Json, within: bool) -> None:
     new = {**spec(), **fields} if within and isinstance(fields, dict) else fields

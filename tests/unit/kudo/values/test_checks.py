@@ -2,13 +2,19 @@
 
 import pytest
 
-from goyaml import INLINE
+from goyaml import INLINE, Limits
+from kudo.values import checks
 from kudo.values.checks import Checker, CheckResults, Fault, read_all, read_fully
 
 BIG = "[" + "0," * INLINE.nodes + "]"
 """More than an event loop reads."""
 BILLION = "[&a " + "x" * 1000 + ", *a" * 2000 + "]"
 """More than anybody reads."""
+
+
+@pytest.fixture
+def few_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checks, "DEFAULT_LIMITS", Limits(nodes=12_000))
 
 
 def checker(results: CheckResults | None = None) -> Checker:
@@ -95,8 +101,9 @@ def test_a_hostile_value_is_remembered_and_refused_at_once() -> None:
     assert (again.reads, again.pending) == (0, ())
 
 
+@pytest.mark.usefixtures("few_nodes")
 def test_what_only_all_values_together_exceed_is_remembered_of_none() -> None:
-    values = [("array", "[" + f"{number}," * 150_000 + "]") for number in range(4)]
+    values = [("array", "[" + f"{number}," * 4_500 + "]") for number in range(4)]
     faults = read_all(values)
     assert [fault.limit if fault else "" for fault in faults] == ["", "", "nodes"]
     last = faults[-1]
@@ -116,8 +123,9 @@ def test_what_only_all_values_together_exceed_is_remembered_of_none() -> None:
     assert not alone.known_batch()
 
 
+@pytest.mark.usefixtures("few_nodes")
 def test_a_request_that_is_too_large_as_a_whole_stays_so_however_often_it_is_sent() -> None:
-    values = [("array", "[" + f"{number}," * 150_000 + "]") for number in range(4)]
+    values = [("array", "[" + f"{number}," * 4_500 + "]") for number in range(4)]
     results, answers, read = CheckResults(), [], 0
     for _ in range(3):
         check = checker(results)

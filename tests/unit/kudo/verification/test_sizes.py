@@ -55,12 +55,15 @@ def test_a_version_that_they_read_is_none() -> None:
     assert "PackageTooLarge" not in {one.code for one in found}
 
 
-def test_a_task_with_more_objects_than_it_may_have_is_an_error() -> None:
-    assert of_code("TooManyObjects", package_of(b=MANY % bounds.TASK_OBJECTS)) == []
+def test_a_task_with_more_objects_than_it_may_have_is_an_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(bounds, "TASK_OBJECTS", 20)
+    assert of_code("TooManyObjects", package_of(b=MANY % 20)) == []
     operator = OPERATOR.replace("[a.yaml]", "[a.yaml, b.yaml]")
-    [finding] = of_code("TooManyObjects", package_of(operator, b=MANY % bounds.TASK_OBJECTS))
+    [finding] = of_code("TooManyObjects", package_of(operator, b=MANY % 20))
     assert finding.is_error
-    assert finding.problem.message == 'task "app" has 2,001 objects, more than 2,000'
+    assert finding.problem.message == 'task "app" has 21 objects, more than 20'
     assert finding.place.field == "tasks[app]"
 
 
