@@ -1,5 +1,6 @@
 """A part of the fault matrix over the API server in memory, and what makes its cells true.
 
+KUDO_ALL_CASES=1 has twice as many cells run.
 All cells: `python -m tests.unit.reconciler.matrix`; one of them: `--cell 'STAGE: LABEL: FAULT'`.
 """
 
@@ -8,13 +9,14 @@ import pytest
 from tests.faults.cells.lives import NEVER_STRUCK
 from tests.faults.cells.matrix import FAILED_ONCE, GROUPS, Cell, Group, Sample, choose, failure_line
 from tests.faults.injection.faults import DELETIONS, LATENESS, Fault
+from tests.support.cases import ALL_CASES
 from tests.unit.reconciler.matrix.cells import Recording, every_cell, places, record, run
 from tests.unit.reconciler.matrix.deletions import deletion_cells
 from tests.unit.reconciler.matrix.late import late_cells
 
-_TIMES = 2
-"""So many times the cells that `make test` runs on a real API server."""
-_LATE, _DELETED = 16, 10
+_TIMES = 2 if ALL_CASES else 1
+"""So many times the part of each group."""
+_LATE, _DELETED = 8 * _TIMES, 5 * _TIMES
 
 
 @pytest.fixture(scope="module")

@@ -64,7 +64,7 @@ async def test_no_request_makes_a_route_fail_or_shows_a_value(
     tmp_path: Path,
 ) -> None:
     def check(client: Client) -> Callable[[], None]:
-        @_settings(200, deep=40_000)
+        @_settings(60, deep=40_000)
         @given(requests, st.sampled_from(routes()))
         def answered(sent: Sent, path: str) -> None:
             status, _ = client.send(sent, path)
@@ -80,7 +80,7 @@ async def test_every_review_is_answered_for_its_uid_and_what_passes_mutation_pas
     tmp_path: Path,
 ) -> None:
     def check(client: Client) -> Callable[[], None]:
-        @_settings(150, deep=25_000)
+        @_settings(50, deep=25_000)
         @given(reviews(), st.sampled_from(routes()))
         def answered(asked: JsonObject, path: str) -> None:
             body = json.dumps(asked).encode()
@@ -130,7 +130,7 @@ async def test_objects_that_are_not_judged_pass_whatever_they_hold(
     )
 
     def check(client: Client) -> Callable[[], None]:
-        @_settings(20, deep=1_250)
+        @_settings(8, deep=1_250)
         @given(anything, anything, st.sampled_from(routes()))
         def passes(new: Any, old: Any, path: str) -> None:
             asked = review(new, old, **fields)

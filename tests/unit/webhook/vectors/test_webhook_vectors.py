@@ -1,8 +1,9 @@
-"""Every recorded decision of KUDO 0.19, through both routes of the running webhook.
+"""Recorded decisions of KUDO 0.19 of every kind, through both routes of the running webhook.
 
-ADMISSION_VECTORS names another file of recorded decisions.
+KUDO_ALL_CASES=1 has all of them asked; ADMISSION_VECTORS names another file of recorded decisions.
 """
 
+import functools
 import os
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from kudo.names import FINALIZER_CLEANUP
+from tests.support.cases import cases, chosen
 from tests.unit.webhook.harness import USER, DictVersions, running
 from tests.unit.webhook.vectors.compare import compare
 from tests.unit.webhook.vectors.exceptions import DEPARTURES, Departure
@@ -21,10 +23,19 @@ ONLY_SEEN_BEFORE_MUTATION = {"D16", "D20"}
 """Denials of a plan beside a change: once a trigger is written, the two look the same."""
 
 
-async def test_every_recorded_decision_is_equal_or_differs_as_intended(
+def _kind(vector: Vector) -> tuple[object, ...]:
+    """Return what tells apart the rules that may decide about a row."""
+    codes = tuple(departure.code for departure in DEPARTURES if departure.applies(vector))
+    outcome = replace(vector.recorded, parameters=())
+    return codes, outcome, vector.create, vector.upgrade, vector.deleting
+
+
+async def test_recorded_decisions_are_equal_or_differ_as_intended(
     tmp_path: Path, figure: Callable[[str], None]
 ) -> None:
-    vectors, versions = read(Path(os.environ.get("ADMISSION_VECTORS") or GOLDEN))
+    every, versions = read(Path(os.environ.get("ADMISSION_VECTORS") or GOLDEN))
+    vectors = cases(every, _kind, each=4)
+    figure(f"recorded decisions: {chosen(len(every), len(vectors))}")
     async with running(tmp_path, DictVersions(versions)) as webhook:
         answers = await ask_all(webhook, vectors)
     comparison = compare((answer.vector, answer.outcome) for answer in answers)
@@ -64,9 +75,13 @@ def _wants_finalizer(vector: Vector) -> bool:
 # The comparison itself
 
 
+@functools.cache
+def first_vector() -> Vector:
+    return read()[0][0]
+
+
 def one_vector(recorded: Outcome) -> Vector:
-    vectors, _ = read()
-    return replace(vectors[0], recorded=recorded)
+    return replace(first_vector(), recorded=recorded)
 
 
 def departure(applies: Callable[[Vector], bool], outcome: Outcome, code: str = "X1") -> Departure:
@@ -109,7 +124,7 @@ def test_departures_have_codes_of_their_own_and_one_sentence_of_reason() -> None
 
 def test_no_departure_looks_at_what_was_recorded() -> None:
     vectors, _ = read()
-    for vector in vectors:
+    for vector in cases(vectors, _kind, each=4):
         blind = replace(vector, recorded=Outcome())
         for departure in DEPARTURES:
             assert departure.applies(vector) == departure.applies(blind)
