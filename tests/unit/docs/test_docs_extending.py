@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.docs.examples import Example, examples
+from tests.unit.docs.examples import examples
 from tests.unit.docs.pages import ROOT
 
 EXAMPLES = examples((ROOT / "docs" / "extending.md").read_text())
@@ -40,15 +40,16 @@ def run(tree: Path, *argv: str) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.title)
-def test_a_worked_example_works(example: Example, tree: Path) -> None:
-    example.apply(tree)
-    assert example.commands
-    for command in example.commands:
-        python, *argv = shlex.split(command)
-        assert python == ".venv/bin/python"
-        run(tree, *argv)
-    sources = [path for path in example.paths if path.endswith(".py")]
+def test_the_worked_examples_work(tree: Path) -> None:
+    tests = []
+    for example in EXAMPLES:
+        example.apply(tree)
+        (command,) = example.commands
+        *pytest_alone, test = shlex.split(command)
+        assert pytest_alone == [".venv/bin/python", "-m", "pytest", "-q", "-n0"]
+        tests.append(test)
+    run(tree, "-m", "pytest", "-q", "-n0", *tests)
+    sources = [path for of in EXAMPLES for path in of.paths if path.endswith(".py")]
     run(tree, "-m", "ruff", "check", "--no-cache", *sources)
     run(tree, "-m", "ruff", "format", "--no-cache", "--check", *sources)
 
