@@ -132,10 +132,10 @@ def test_other_fields_of_secrets_are_shown() -> None:
 
 
 def test_comparing_long_lists_by_name_has_a_limit() -> None:
-    expected = document(f"a: [{', '.join(f'{{port: {n}}}' for n in range(2_000))}]\n")
-    actual: JsonObject = {"a": [{"port": -n} for n in range(1, 2_000)]}
+    expected = document(f"a: [{', '.join(f'{{port: {n}}}' for n in range(200))}]\n")
+    actual: JsonObject = {"a": [{"port": -n} for n in range(1, 200)]}
     with pytest.raises(TooLargeToCompare):
-        best_match(expected, [actual], ListMatching.NAME)
+        Comparison(expected, ListMatching.NAME, steps=20_000).differences(actual)
     assert not best_match(expected, [actual]).holds
 
 
