@@ -120,7 +120,7 @@ class Chaos:
                 server.touch()
 
 
-@settings(max_examples=examples(40, deep=4_000))
+@settings(max_examples=examples(15, deep=4_000))
 @given(st.integers(), st.lists(RATES, min_size=3, max_size=3), st.lists(ACTIONS, max_size=14))
 def test_there_are_never_two_leaders_and_always_another_one(
     seed: int, rates: list[float], actions: list[tuple[str, int, float]]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.support.properties import examples
 from tests.unit.webhook.certificates.built_in.world import SECRET, World
 
-many = settings(max_examples=examples(15, deep=1_000))
+many = settings(max_examples=examples(6, deep=1_000))
 AUTHORITY = f"{SECRET}-ca"
 
 Action = tuple[str, float]
