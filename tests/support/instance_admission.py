@@ -129,3 +129,19 @@ def _matches(review: Review) -> bool:
         return False
     changed = any(new.get(name) != old.get(name) for name in _BOOKKEEPING)
     return changed or review.user != RECONCILER
+
+
+def addressed(review: Review, obj: JsonObject) -> JsonObject:
+    """Return a Service with the address that the API server gives it, others as they are."""
+    if review.kind.storage != ("", "services") or "clusterIP" in obj.get("spec", {}):
+        return obj
+    return {**obj, "spec": {**obj["spec"], "clusterIP": "10.0.0.1"}}
+
+
+class Addressing(InstanceAdmission):
+    """Both webhooks, and the addresses that the API server gives to Services."""
+
+    __slots__ = ()
+
+    def mutate(self, review: Review) -> JsonObject:
+        return addressed(review, InstanceAdmission.mutate(self, review))

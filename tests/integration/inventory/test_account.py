@@ -8,8 +8,17 @@ import time
 import pytest
 
 from kubeio.client import Client
-from tests.integration.inventory.forging import listed, without_reconciler
-from tests.integration.inventory.records import (
+from tests.integration.tenancy.conftest import ACCOUNT, admin_kubectl, strict
+from tests.integration.tenancy.test_who_acts import OWNER, grant
+from tests.support import build
+from tests.support.build import Json
+from tests.support.cluster.clients import client_as
+from tests.support.cluster.events import until_event
+from tests.support.cluster.kubectl import Kubectl
+from tests.support.cluster.resources import CONFIG_MAPS
+from tests.support.cluster.world import World
+from tests.support.world.forging import listed, without_reconciler
+from tests.support.world.records import (
     INVENTORIES,
     PRUNE,
     SECRETS,
@@ -27,15 +36,6 @@ from tests.integration.inventory.records import (
     until_told,
     version,
 )
-from tests.integration.tenancy.conftest import ACCOUNT, admin_kubectl, strict
-from tests.integration.tenancy.test_who_acts import OWNER, grant
-from tests.support import build
-from tests.support.build import Json
-from tests.support.cluster.clients import client_as
-from tests.support.cluster.events import until_event
-from tests.support.cluster.kubectl import Kubectl
-from tests.support.cluster.resources import CONFIG_MAPS
-from tests.support.cluster.world import World
 
 pytestmark = pytest.mark.cluster
 __all__ = ["admin_kubectl", "strict"]

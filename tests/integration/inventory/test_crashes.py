@@ -11,7 +11,11 @@ from kudo_cluster.installation import Installation
 from tests.faults.cells.campaign import Campaign
 from tests.faults.injection.faults import WATCH, Fault, Rule
 from tests.integration.faults.test_kills_between_tasks import struck
-from tests.integration.inventory.records import (
+from tests.support import build
+from tests.support.cluster.clients import new_namespace
+from tests.support.cluster.resources import CONFIG_MAPS
+from tests.support.cluster.world import World
+from tests.support.world.records import (
     config,
     configs,
     install,
@@ -25,10 +29,6 @@ from tests.integration.inventory.records import (
     upgrade,
     version,
 )
-from tests.support import build
-from tests.support.cluster.clients import new_namespace
-from tests.support.cluster.resources import CONFIG_MAPS
-from tests.support.cluster.world import World
 
 pytestmark = pytest.mark.cluster
 

@@ -10,13 +10,6 @@ import pytest
 from goyaml import load
 from kubeio.client import Client
 from kubeio.errors import AlreadyExists, Invalid
-from tests.integration.lifecycle.test_recorded_states import (
-    STATES,
-    Start,
-    execution,
-    recorded,
-    status_written,
-)
 from tests.support import build
 from tests.support.build import Json
 from tests.support.cluster.changes import edit, write_status
@@ -25,6 +18,13 @@ from tests.support.cluster.resources import INSTANCES
 from tests.support.cluster.waiting import wait_until
 from tests.support.cluster.webhooks import without_webhooks
 from tests.support.cluster.world import World
+from tests.support.world.recorded_states import (
+    STATES,
+    Start,
+    execution,
+    recorded,
+    status_written,
+)
 
 pytestmark = pytest.mark.smoke
 

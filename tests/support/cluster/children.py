@@ -5,9 +5,9 @@ from typing import Any
 
 from tests.support import build, instances
 from tests.support.build import Json
+from tests.support.cluster.interface import World
 from tests.support.cluster.resources import INSTANCES
 from tests.support.cluster.waiting import wait_until
-from tests.support.cluster.world import World
 
 FILE = "child.yaml"
 """The parameter file of the parent."""

@@ -4,15 +4,15 @@ import asyncio
 import contextlib
 import uuid
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
-from typing import Literal
 
 from kubeio.client import Client
 from kubeio.connection.config import load_config
+from kudo_cluster.control_plane.kubeconfig import Role
+from tests.support.cluster.interface import World
 from tests.support.cluster.resources import NAMESPACES
 from tests.support.cluster.waiting import wait_until
-from tests.support.cluster.world import World
 
 _CLOSING_SECONDS = 3.0
 
@@ -34,13 +34,9 @@ async def client_of(kubeconfig: Path) -> AsyncIterator[Client]:
         await wait_until(closed, lambda: "every connection to be closed", _CLOSING_SECONDS)
 
 
-@asynccontextmanager
-async def client_as(
-    world: World, identity: Literal["admin", "reconciler", "user"]
-) -> AsyncIterator[Client]:
-    """Yield a client with the rights of `admin`, `reconciler` or `user`."""
-    async with Client(load_config(world.installation.cluster.kubeconfig(identity))) as client:
-        yield client
+def client_as(world: World, identity: Role) -> AbstractAsyncContextManager[Client]:
+    """Yield a client with the rights of somebody."""
+    return world.client_as(identity)
 
 
 async def new_namespace(client: Client) -> str:

@@ -1,8 +1,8 @@
 """Reads events of Instances."""
 
 from tests.support.build import Json
+from tests.support.cluster.interface import World
 from tests.support.cluster.waiting import wait_until
-from tests.support.cluster.world import World
 
 
 async def reasons(world: World) -> list[str]:

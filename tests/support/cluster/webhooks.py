@@ -1,24 +1,40 @@
 """Takes the webhook configurations of an installation away for a while."""
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Protocol
 
+from kubeio.client import Client
 from kubeio.errors import ApiError
+from kudo_cluster.control_plane.kubeconfig import Role
+from kudo_cluster.installation import Installation
 from tests.support import build
 from tests.support.build import Json
-from tests.support.cluster.clients import client_as
+from tests.support.cluster.commands import Done
 from tests.support.cluster.registration import restore, unregister
 from tests.support.cluster.resources import INSTANCES
 from tests.support.cluster.waiting import wait_until
-from tests.support.cluster.world import World
 
 _PROBE = "webhook-probe"
 
 
+class Installed(Protocol):
+    """A namespace of a cluster where an installation has registered its webhooks."""
+
+    @property
+    def installation(self) -> Installation: ...
+    @property
+    def client(self) -> Client: ...
+    @property
+    def namespace(self) -> str: ...
+    async def apply(self, *objects: Json) -> Done: ...
+    def client_as(self, who: Role, /) -> AbstractAsyncContextManager[Client]: ...
+
+
 @asynccontextmanager
-async def without_webhooks(world: World) -> AsyncIterator[None]:
+async def without_webhooks(world: Installed) -> AsyncIterator[None]:
     """Take both webhook configurations away, and put them back whatever happens."""
-    async with client_as(world, "admin") as admin:
+    async with world.client_as("admin") as admin:
         await unregister(admin)
         try:
             await _until_judged(world, judged=False)
@@ -29,9 +45,9 @@ async def without_webhooks(world: World) -> AsyncIterator[None]:
 
 
 @asynccontextmanager
-async def without_mutating_webhook(world: World) -> AsyncIterator[None]:
+async def without_mutating_webhook(world: Installed) -> AsyncIterator[None]:
     """Take the mutating configuration away, and put it back whatever happens."""
-    async with client_as(world, "admin") as admin:
+    async with world.client_as("admin") as admin:
         path = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
         await admin.raw("DELETE", f"{path}/kudo-instance-admission")
         try:
@@ -42,7 +58,7 @@ async def without_mutating_webhook(world: World) -> AsyncIterator[None]:
             await _until_mutated(world, mutated=True)
 
 
-async def _until_judged(world: World, *, judged: bool) -> None:
+async def _until_judged(world: Installed, *, judged: bool) -> None:
     """Wait until the API server has noticed that the webhooks came or went."""
 
     async def noticed() -> bool:
@@ -51,7 +67,7 @@ async def _until_judged(world: World, *, judged: bool) -> None:
     await wait_until(noticed, lambda: "the API server to notice the webhook configurations")
 
 
-async def _until_mutated(world: World, *, mutated: bool) -> None:
+async def _until_mutated(world: Installed, *, mutated: bool) -> None:
     version = build.operator_version(_PROBE, templates={}, plans={"deploy": {"phases": []}})
     await world.apply(version)
 
@@ -61,7 +77,7 @@ async def _until_mutated(world: World, *, mutated: bool) -> None:
     await wait_until(noticed, lambda: "the API server to notice the mutating configuration")
 
 
-async def _refusal(world: World, instance: Json) -> bool:
+async def _refusal(world: Installed, instance: Json) -> bool:
     """Return whether creating the Instance would be refused."""
     try:
         await world.client.create(INSTANCES, instance, namespace=world.namespace, dry_run=True)

@@ -1,38 +1,39 @@
-"""A namespace of a cluster, and what its user does there: through kubectl, `kubectl kudo`, the API.
+"""A namespace of a real cluster, and what only that can do: kubectl, and the installation.
 
-Waiting watches or polls for a condition with a generous deadline; nothing depends on how fast it
-comes.
+The interface that it shares with the API server in memory is `tests.support.cluster.interface`.
 """
 
 import asyncio
-import contextlib
 import json
 import sys
-from collections.abc import AsyncGenerator, Callable
-from contextlib import aclosing
-from dataclasses import dataclass
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kubeio.client import Client
-from kubeio.errors import ApiError, Gone, NotFound
-from kubeio.resource import Resource
+from kubeio.connection.config import load_config
+from kubeio.errors import ApiError
+from kudo_cluster.control_plane.kubeconfig import Role
 from kudo_cluster.installation import Installation, Service
-from tests.support import build, instances
+from tests.support import build
 from tests.support.build import Json
+from tests.support.cluster import interface
+from tests.support.cluster.clients import new_namespace
 from tests.support.cluster.commands import Done, environment, run
-from tests.support.cluster.resources import CONFIG_MAPS, EVENTS, INSTANCES, OPERATORS, VERSIONS
-from tests.support.cluster.waiting import DEADLINE, events_written, wait_until
+from tests.support.cluster.resources import CONFIG_MAPS, INSTANCES, OPERATORS, VERSIONS
+from tests.support.cluster.waiting import events_written
+from tests.support.cluster.webhooks import without_mutating_webhook, without_webhooks
 from tests.support.prefork import Prefork
 
 _APPLIED = {
     (kind.api_version, kind.kind): kind for kind in (INSTANCES, OPERATORS, VERSIONS, CONFIG_MAPS)
 }
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
-_WATCH_SECONDS = 5
 
 
 @dataclass(frozen=True)
-class World:
+class World(interface.World):
     """A namespace, and the ways to act in it."""
 
     installation: Installation
@@ -40,6 +41,9 @@ class World:
     namespace: str
     programs: Prefork | None = None
     reconcilers: tuple[Service, ...] = ()
+
+    async def elsewhere(self) -> "World":
+        return replace(self, namespace=await new_namespace(self.client))
 
     async def kubectl(self, *arguments: str, text: str | None = None) -> Done:
         cluster = self.installation.cluster
@@ -100,104 +104,44 @@ class World:
         )
         return Done(ended.code, ended.stdout, ended.stderr)
 
-    async def get(self, resource: Resource, name: str) -> Json:
-        return await self.client.get(resource, name, namespace=self.namespace)
+    @property
+    def reconciler(self) -> "ServiceProcess":
+        return ServiceProcess(self.installation.reconciler)
 
-    async def find(self, resource: Resource, name: str) -> Json | None:
+    @asynccontextmanager
+    async def client_as(self, who: Role) -> AsyncIterator[Client]:
+        async with Client(load_config(self.installation.cluster.kubeconfig(who))) as client:
+            yield client
+
+    def without_webhooks(self) -> AbstractAsyncContextManager[None]:
+        return without_webhooks(self)
+
+    def without_mutating_webhook(self) -> AbstractAsyncContextManager[None]:
+        return without_mutating_webhook(self)
+
+    @asynccontextmanager
+    async def unreachable_webhook(self) -> AsyncIterator[None]:
+        self.installation.webhook.kill()
         try:
-            return await self.get(resource, name)
-        except NotFound:
-            return None
+            yield
+        finally:
+            self.installation.webhook.start()
 
-    async def all(self, resource: Resource) -> list[Json]:
-        return (await self.client.list(resource, namespace=self.namespace)).items
-
-    async def instance(self, name: str) -> Json:
-        return await self.get(INSTANCES, name)
-
-    async def patch(self, name: str, spec: Json) -> Json:
-        """Merge-patch the spec of an Instance."""
-        return await self.client.merge_patch(
-            INSTANCES, name, {"spec": spec}, namespace=self.namespace
-        )
-
-    async def until(self, name: str, condition: Callable[[Json], bool], what: str) -> Json:
-        """Wait until the Instance fulfils a condition, and return it."""
-        seen: Json = {}
-        try:
-            async with asyncio.timeout(DEADLINE), aclosing(self._states(name)) as states:
-                async for seen in states:
-                    if condition(seen):
-                        return seen
-        except TimeoutError:
-            last = json.dumps(seen, indent=1)
-            raise AssertionError(
-                f"waited {DEADLINE:.0f} s in vain for {what}; last seen: {last}"
-            ) from None
-        raise AssertionError("the states of an Instance do not end")
-
-    async def _states(self, name: str) -> AsyncGenerator[Json, None]:
-        """Yield the Instance now and after each change; raises NotFound once it is gone.
-
-        A watch costs the API server less than reading again and again. Every few seconds it is
-        read anew all the same: a condition may look at more than the Instance.
-        """
-        while True:
-            found = await self.instance(name)
-            yield found
-            watch = self.client.watch(
-                INSTANCES,
-                namespace=self.namespace,
-                resource_version=found["metadata"]["resourceVersion"],
-                field_selector=f"metadata.name={name}",
-                timeout_seconds=_WATCH_SECONDS,
-            )
-            # What was read is older than the API server's history: it is read anew.
-            with contextlib.suppress(Gone):
-                async with aclosing(watch) as events:
-                    async for event in events:
-                        if event.type == "DELETED":
-                            break
-                        if event.type != "BOOKMARK":
-                            yield event.object
-
-    async def until_idle(self, name: str) -> Json:
-        """Wait until nothing is scheduled and the status speaks of the object as it is."""
-        return await self.until(name, instances.idle, "an idle Instance")
-
-    async def until_complete(self, name: str, plan: str = "deploy") -> Json:
-        """Wait until the Instance is idle and the plan's last run is COMPLETE."""
-        ended = await self.until_ended(name, plan)
-        assert instances.status_of(ended, plan) == "COMPLETE", instances.messages(ended, plan)
-        return ended
-
-    async def until_failed(self, name: str, plan: str = "deploy") -> Json:
-        ended = await self.until_ended(name, plan)
-        assert instances.status_of(ended, plan) == "FATAL_ERROR", ended
-        return ended
-
-    async def until_ended(self, name: str, plan: str = "deploy") -> Json:
-        """Wait until the Instance is idle and the plan's last run has ended either way."""
-        ends = {"COMPLETE", "FATAL_ERROR"}
-
-        def ended(instance: Json) -> bool:
-            return instances.idle(instance) and instances.status_of(instance, plan) in ends
-
-        return await self.until(name, ended, f"the end of {plan}")
-
-    async def until_gone(self, resource: Resource, name: str) -> None:
-        async def gone() -> bool:
-            return await self.find(resource, name) is None
-
-        await wait_until(gone, lambda: f"{resource.kind} {name} to be gone")
-
-    async def events(self, reason: str = "") -> list[Json]:
-        """Return the events of Instances, oldest first, once all that is queued is written."""
+    async def events_written(self) -> None:
         await events_written(*self.reconcilers)
-        events = [
-            event
-            for event in await self.all(EVENTS)
-            if event["involvedObject"]["kind"] == "Instance"
-            and (not reason or event["reason"] == reason)
-        ]
-        return sorted(events, key=lambda event: int(event["metadata"]["resourceVersion"]))
+
+
+@dataclass(frozen=True)
+class ServiceProcess:
+    """The process of a service, as scenarios end and start it."""
+
+    service: Service
+
+    async def start(self) -> None:
+        self.service.start()
+
+    async def stop(self) -> None:
+        self.service.stop()
+
+    async def kill(self) -> None:
+        self.service.kill()

@@ -23,8 +23,8 @@ from serving.namespaces import Measure, as_text, report
 from serving.shares import Share
 from serving.worker_pool import WorkerUsage, worker_options
 from tests.support.pools import until
-from tests.unit.reconciler.lives.lease import Candidate
-from tests.unit.reconciler.lives.life import InPlace
+from tests.support.world.lease import Candidate
+from tests.support.world.replica import InPlace
 from workers import Pool
 
 ROOT = Path(__file__).resolve().parents[3]

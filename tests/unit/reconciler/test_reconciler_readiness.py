@@ -12,8 +12,8 @@ from kudo_reconciler.environment import Environment
 from kudo_reconciler.metrics.metrics import Metrics
 from kudo_reconciler.settings import Settings
 from tests.support.apiserver.cluster import MemoryCluster
-from tests.unit.reconciler.lives.lease import Candidate
-from tests.unit.reconciler.lives.life import InPlace
+from tests.support.world.lease import Candidate
+from tests.support.world.replica import InPlace
 
 
 async def test_the_kind_that_is_missing_is_named(caplog: pytest.LogCaptureFixture) -> None:

@@ -104,11 +104,13 @@ class Workloads:
 
     Attributes:
         outcome: Says what becomes of a workload in its present generation.
+        progress: Whether a status says at once that a workload is on its way.
     """
 
     writer: Writer
     registry: Registry
     outcome: Callable[[JsonObject], Outcome] = _always_healthy
+    progress: bool = False
     _begun: dict[str, int] = field(default_factory=dict)
     _all_healthy: bool = False
 
@@ -132,10 +134,10 @@ class Workloads:
         if revision.deleted or self._begun.get(uid) == generation:
             return
         self._begun[uid] = generation
-        outcome = self.outcome(revision.new)
-        asyncio.get_running_loop().call_later(
-            outcome.seconds, self._become, name, revision.new, outcome.state
-        )
+        outcome, loop = self.outcome(revision.new), asyncio.get_running_loop()
+        if self.progress:
+            loop.call_soon(self._become, name, revision.new, "stuck")
+        loop.call_later(outcome.seconds, self._become, name, revision.new, outcome.state)
 
     def _become(self, name: StorageName, seen: JsonObject, state: State) -> None:
         obj = self.writer.storage.table(name).objects.get(key_of(seen))

@@ -6,6 +6,7 @@ carried out even if nobody waits for its answer any more, as on a real network.
 
 import asyncio
 import contextvars
+import json
 from collections.abc import (
     AsyncGenerator,
     AsyncIterable,
@@ -247,7 +248,7 @@ class MemoryTransport:
             text = f"{request.method} {request.path}: no answer in time"
             raise ConnectionLost(text, timeout=True) from None
         self.last_date = ServerDate(response.headers["Date"], loop.time())
-        self.warnings.collect(f'299 - "{text}"' for text in response.warnings)
+        self.warnings.collect(f"299 - {json.dumps(text)}" for text in response.warnings)
         return response
 
 

@@ -222,6 +222,14 @@ BUILT_IN = (
     _rights("RoleBinding", "rolebindings", namespaced=True),
     _rights("ClusterRole", "clusterroles", namespaced=False),
     _rights("ClusterRoleBinding", "clusterrolebindings", namespaced=False),
+    Kind(
+        "scheduling.k8s.io",
+        "v1",
+        "PriorityClass",
+        "priorityclasses",
+        namespaced=False,
+        schema=_PLAIN,
+    ),
     _with_status(
         Kind("policy", "v1", "PodDisruptionBudget", "poddisruptionbudgets", schema=_PLAIN)
     ),

@@ -156,9 +156,15 @@ class Writer:
             text = "unable to create new content in namespace {} because it is being terminated"
             raise status.forbidden(target.about, text.format(target.namespace), cause)
 
-    def _judged(self, review: Review) -> tuple[JsonObject, tuple[str, ...]]:
+    def _judged(
+        self, review: Review, *, versioned: bool = True
+    ) -> tuple[JsonObject, tuple[str, ...]]:
         kind, given = review.kind, review.obj
         obj = self.admission.mutate(review)
+        if not versioned and not kind.unconditional:
+            text = "Invalid value: 0: must be specified for an update"
+            cause = Cause("FieldValueInvalid", text, "metadata.resourceVersion")
+            raise status.invalid(kind.plural, kind.group, obj["metadata"]["name"], cause)
         if obj is not given:
             obj = _completed(kind, obj)
         causes = [*metadata.name_problems(kind, obj["metadata"])]
@@ -187,11 +193,7 @@ class Writer:
         uid = obj["metadata"].get("uid")
         if uid and uid != old["metadata"]["uid"]:
             raise _other_uid(target, uid, old)
-        if not obj["metadata"].get("resourceVersion") and not target.kind.unconditional:
-            text = "Invalid value: 0: must be specified for an update"
-            cause = Cause("FieldValueInvalid", text, "metadata.resourceVersion")
-            raise status.invalid(target.kind.plural, target.kind.group, target.name, cause)
-        return self._update(target, old, obj, options)
+        return self._update(target, old, obj, options, whole=True)
 
     def merge_patch(self, target: Target, patch: JsonObject, options: Options) -> Written:
         """Apply an RFC 7386 patch."""
@@ -245,6 +247,8 @@ class Writer:
         new: JsonObject,
         options: Options,
         owners: managed.Managed | None = None,
+        *,
+        whole: bool = False,
     ) -> Written:
         given = new["metadata"]
         version = given.get("resourceVersion")
@@ -256,7 +260,7 @@ class Writer:
         review = Review(
             "UPDATE", target.kind, new, old, options.user, target.subresource, options.dry_run
         )
-        new, warnings = self._judged(review)
+        new, warnings = self._judged(review, versioned=bool(version) or not whole)
         causes = [*metadata.update_problems(old, new, given)]
         if causes:
             # The server checks metadata twice, and dedups the message alone.

@@ -11,27 +11,19 @@ import logging
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import datetime
 from random import Random
 from typing import Any, Final
 
-from kubeio.client import Client
 from kubeio.types import JsonObject
 from kudo.api.crds import definitions
-from kudo.jobs import HANDLERS
-from kudo_reconciler.app import App
-from kudo_reconciler.environment import Environment
-from kudo_reconciler.metrics.metrics import Metrics
 from kudo_reconciler.settings import Settings
-from tests.support.apiserver.cluster import MemoryCluster, moment
+from tests.support.apiserver.cluster import MemoryCluster
 from tests.support.apiserver.controllers.workloads import Outcome
-from tests.support.apiserver.network.process import Process
-from tests.support.apiserver.network.transport import MemoryTransport
 from tests.support.apiserver.status import StatusError
 from tests.support.apiserver.writes.admission import Review
 from tests.support.instance_admission import RECONCILER, InstanceAdmission
 from tests.support.loops.virtual_loop import VirtualLoop
-from tests.unit.reconciler.lives.lease import Candidate
+from tests.support.world.replica import Replica
 from tests.unit.reconciler.lives.network import LONGEST, RandomNetwork
 from tests.unit.reconciler.lives.observed import Observed
 from tests.unit.reconciler.lives.rest import (
@@ -51,13 +43,6 @@ _SETTINGS: Final = Settings.read([], {})
 DEFINITIONS: Final = tuple(definitions().values())
 
 
-class LoopClock:
-    """The time of day by the loop's clock."""
-
-    def now(self) -> datetime:
-        return moment()
-
-
 @dataclass(slots=True)
 class CheckedAdmission(InstanceAdmission):
     """Both webhooks, of which the second denies nothing that the first has let pass.
@@ -75,63 +60,6 @@ class CheckedAdmission(InstanceAdmission):
             if self.mutating and self.reachable:
                 self.broken.append(f"mutated, then denied: {error.message}")
             raise
-
-
-class InPlace:
-    """Runs the jobs of worker processes where it is called."""
-
-    async def call(
-        self,
-        handler: str,
-        payload: bytes,
-        *,
-        tenant: str,
-        cpu: float | None = None,
-        wall: float | None = None,
-    ) -> bytes:
-        del tenant, cpu, wall
-        return HANDLERS[handler](payload)
-
-
-@dataclass
-class Replica:
-    """A process of the reconciler."""
-
-    process: Process
-    candidate: Candidate
-    metrics: Metrics
-    main: "asyncio.Task[None]"
-
-    @classmethod
-    def start(
-        cls,
-        client: Client,
-        transport: MemoryTransport,
-        rng: Random,
-        fresh_uid: Callable[[], str],
-        settings: Settings = _SETTINGS,
-    ) -> "Replica":
-        """Start a process that reaches the API server by this way; it does not lead yet."""
-        candidate, metrics = Candidate(), Metrics()
-        environment = Environment(
-            client, candidate, InPlace(), metrics, LoopClock(), rng, fresh_uid
-        )
-        process = Process(transport)
-
-        async def main() -> None:
-            await App(settings, environment).work()
-
-        return cls(process, candidate, metrics, process.start(main()))
-
-    @property
-    def reconciles(self) -> float:
-        """Return how many there have been."""
-        return sum(
-            sample.value
-            for metric in self.metrics.reconciles.collect()
-            for sample in metric.samples
-            if sample.name.endswith("_total")
-        )
 
 
 class Told(logging.Handler):

@@ -27,8 +27,9 @@ from tests.support.apiserver.network.transport import CONFIG
 from tests.support.apiserver.server import Request
 from tests.support.apiserver.storage import Storage, StorageName
 from tests.support.apiserver.writes.admission import Review
-from tests.support.instance_admission import RECONCILER, InstanceAdmission
-from tests.unit.reconciler.lives.life import DEFINITIONS, CheckedAdmission, Replica, told
+from tests.support.instance_admission import RECONCILER, InstanceAdmission, addressed
+from tests.support.world.replica import Replica
+from tests.unit.reconciler.lives.life import DEFINITIONS, CheckedAdmission, told
 from tests.unit.reconciler.lives.observed import Observed
 from tests.unit.reconciler.matrix.network import StruckNetwork, StruckTransport, Wire, apart
 
@@ -76,10 +77,7 @@ class Addressing(CheckedAdmission):
     __slots__ = ()
 
     def mutate(self, review: Review) -> JsonObject:
-        obj = InstanceAdmission.mutate(self, review)
-        if review.kind.storage != ("", "services") or "clusterIP" in obj.get("spec", {}):
-            return obj
-        return {**obj, "spec": {**obj["spec"], "clusterIP": "10.0.0.1"}}
+        return addressed(review, InstanceAdmission.mutate(self, review))
 
 
 @dataclass

@@ -6,7 +6,7 @@ import pytest
 
 from kudo.moments import rfc3339
 from tests.support.apiserver.cluster import moment
-from tests.unit.reconciler.lives.life import LoopClock
+from tests.support.world.replica import LoopClock
 from tests.unit.reconciler.scenes.scene import Scene, of_kind, play, version
 
 
