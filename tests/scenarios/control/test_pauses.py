@@ -81,11 +81,13 @@ async def test_an_idle_instance_stays_ready_and_a_change_waits_for_the_end_of_th
     idle = await suspend(world)
     assert instances.reason_of(idle) == ("True", "ResourcesReady")
     assert instances.conditions(idle) == ["Ready"]
+    assert idle["status"]["suspendedAt"]
 
     await world.patch("i", {"parameters": {"A": "2"}})
     held = await world.until("i", lambda i: instances.reason_of(i) == HELD_UP, "it to be held up")
 
     assert instances.conditions(held) == ["Ready", "Reconciling"]
+    assert instances.reason_of(held, "Reconciling") == ("True", "Suspended")
     assert "plan deploy is held up" in instances.ready(held)["message"]
     assert (await world.get(CONFIG_MAPS, "i-first"))["data"] == {"a": "1"}
     assert len(await world.events("PlanStarted")) == 1

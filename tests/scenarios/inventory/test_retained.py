@@ -125,7 +125,8 @@ async def test_one_of_the_name_and_another_operator_is_refused(world: World, adm
     assert done.code == 0, done.output
 
     failed = await world.until_failed("i")
-    assert "of operator op" in instances.messages(failed, "deploy")
+    text = f"is retained for Instance {world.namespace}/i of operator op"
+    assert text in instances.messages(failed, "deploy")
     assert await annotation(admin, world) == before
 
 

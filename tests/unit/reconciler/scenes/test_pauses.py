@@ -15,7 +15,11 @@ from tests.support.apiserver.status import internal_error
 from tests.unit.reconciler.scenes.scene import CONFIG_MAPS, Scene, Shaped, of_kind, play
 
 JOB = '{"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "job"}, "spec": {}}'
+
+
 JOB_SECONDS = 20.0
+
+
 SENDING = {"POST", "PUT", "PATCH", "DELETE"}
 
 
@@ -125,32 +129,6 @@ def test_a_run_of_which_everything_was_sent_ends_during_a_pause() -> None:
     play(body)
 
 
-def test_an_idle_instance_that_is_suspended_stays_ready_and_its_next_plan_waits() -> None:
-    async def body(scene: Scene) -> None:
-        await installed(scene)
-        await suspend(scene)
-        assert conditions(scene) == {"Ready": ("True", "ResourcesReady")}
-        assert status(scene)["suspendedAt"]
-
-        before = scene.entry("i", "update")
-        await scene.life.user.change("i", {"parameters": {"TEXT": "two"}})
-        await asyncio.sleep(60)
-        stored = scene.life.observed.instance("i")
-        assert stored is not None
-        assert stored["spec"]["planExecution"]["planName"] == "update"
-        assert scene.entry("i", "update") == before
-        assert conditions(scene) == {
-            "Ready": ("False", "Suspended"),
-            "Reconciling": ("True", "Suspended"),
-        }
-        await suspend(scene, suspended=False)
-        await scene.until_idle("i")
-        assert scene.entry("i", "update")["status"] == "COMPLETE"
-        assert "suspendedSeconds" not in scene.entry("i", "update")
-
-    play(body)
-
-
 def test_a_paused_run_can_be_cancelled() -> None:
     async def body(scene: Scene) -> None:
         await suspend(scene)
@@ -172,16 +150,6 @@ def test_a_run_that_is_held_up_can_be_cancelled_before_it_begins() -> None:
         await scene.life.user.change("i", {"run": "cancel"})
         await asyncio.sleep(5)
         assert scene.entry("i", "update")["status"] == "FATAL_ERROR"
-
-    play(body)
-
-
-def test_a_deletion_ends_the_pause() -> None:
-    async def body(scene: Scene) -> None:
-        await installed(scene)
-        await suspend(scene)
-        await scene.delete("i")
-        assert scene.life.observed.instance("i") is None
 
     play(body)
 

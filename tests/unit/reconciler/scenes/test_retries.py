@@ -14,6 +14,8 @@ from tests.support.apiserver.controllers.workloads import Outcome
 from tests.unit.reconciler.scenes.scene import CONFIG_MAPS, Scene, of_kind, play
 
 JOBS = Resource("batch", "v1", "Job", "jobs", namespaced=True)
+
+
 JOB = (
     '{"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "job-{{ .Params.N }}"}, '
     '"spec": {}}'
@@ -76,24 +78,6 @@ def after_a_failure(body: Callable[[Scene, str], Awaitable[None]]) -> None:
 
 async def remove_job(scene: Scene, name: str = "job-1") -> None:
     await scene.admin.delete(JOBS, name, namespace="ns")
-
-
-def test_a_retry_goes_on_from_the_failed_step() -> None:
-    async def body(scene: Scene, failed: str) -> None:
-        await ask(scene, planName="deploy", retryOf=failed)
-        await scene.until_idle("i")
-        entry = scene.entry("i", "deploy")
-        assert (entry["status"], entry["retryOf"]) == ("COMPLETE", failed)
-        assert entry["uid"] != failed
-        assert scene.stored(CONFIG_MAPS, "after") is not None
-        applied = [one for one in scene.network.seen if one.path.endswith("/before")]
-        assert len(applied) <= 1
-        newest, oldest = status(scene)["history"]
-        assert newest["cause"]["retryOf"] == failed
-        assert newest["status"] == "COMPLETE"
-        assert (oldest["uid"], oldest["failedStep"]) == (failed, "p.s1")
-
-    after_a_failure(body)
 
 
 def test_a_request_that_is_kept_runs_once() -> None:
@@ -181,32 +165,5 @@ def test_a_crash_in_a_retry_repeats_nothing_that_was_finished() -> None:
         await scene.until_idle("i")
         assert scene.entry("i", "deploy")["status"] == "COMPLETE"
         assert not [one for one in scene.network.seen if one.path.endswith("/configmaps/before")]
-
-    after_a_failure(body)
-
-
-def test_a_failed_upgrade_can_be_retried_and_be_gone_back_from() -> None:
-    async def body(scene: Scene, failed: str) -> None:
-        del failed
-        await scene.life.user.change("i", {"run": {"planName": "deploy"}})
-        await scene.until_idle("i")
-        scene.life.cluster.workloads.outcome = lambda _: Outcome("failed", seconds=1.0)
-        await remove_job(scene)
-        await scene.life.put_version(operator("v2"))
-        await scene.life.user.change("i", {"of": "v2"})
-        await scene.until_idle("i")
-        entry = scene.entry("i", "upgrade")
-        assert entry["status"] == "FATAL_ERROR"
-        assert status(scene)["lastRun"]["previousOperatorVersion"]["name"] == "v1"
-        await remove_job(scene)
-        await ask(scene, planName="upgrade", retryOf=entry["uid"])
-        await scene.until_idle("i")
-        assert scene.entry("i", "upgrade")["status"] == "FATAL_ERROR"
-        scene.life.cluster.workloads.outcome = lambda _: Outcome(seconds=1.0)
-        await remove_job(scene)
-        await scene.life.user.change("i", {"of": "v1"})
-        await scene.until_idle("i")
-        assert scene.entry("i", "upgrade")["status"] == "COMPLETE"
-        assert status(scene)["lastRun"]["operatorVersion"]["name"] == "v1"
 
     after_a_failure(body)

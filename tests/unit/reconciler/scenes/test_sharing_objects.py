@@ -170,16 +170,6 @@ def test_a_share_takes_one_read_and_one_write() -> None:
     play(body)
 
 
-def test_applying_what_is_shared_already_writes_nothing() -> None:
-    async def body(scene: Scene) -> None:
-        await scene.install("a", "b", of=version(role(), deploy=["apply"], custom=["apply"]))
-        before = scene.stored(ROLES, "role")
-        assert (await scene.run("a", "custom"))["status"] == "COMPLETE"
-        assert scene.stored(ROLES, "role") == before
-
-    play(body)
-
-
 def test_an_object_that_differs_is_applied_with_a_warning_that_names_some_of_the_others() -> None:
     async def body(scene: Scene) -> None:
         template = role(rules='[{"verbs": ["{{ .Params.TEXT }}"]}]')

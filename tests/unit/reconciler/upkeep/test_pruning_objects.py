@@ -45,7 +45,8 @@ from tests.unit.reconciler.upkeep.changing_operator import (
 )
 
 ACCOUNTS = Resource("", "v1", "ServiceAccount", "serviceaccounts", namespaced=True)
-SERVICES = Resource("", "v1", "Service", "services", namespaced=True)
+
+
 PRUNING = operator(prune=True)
 
 
@@ -137,23 +138,6 @@ def test_a_deletion_names_uid_and_resource_version_and_goes_on_in_the_background
         assert b'"propagationPolicy":"Background"' in sent.body
         assert b'"uid":' in sent.body
         assert b'"resourceVersion":' in sent.body
-
-    play(body)
-
-
-def test_a_request_prunes_once_and_is_removed() -> None:
-    async def body(scene: Scene) -> None:
-        await scene.install("i", of=operator())
-        await set_names(scene, "a b")
-        await ask(scene, PRUNE)
-        await asyncio.sleep(5)
-        assert there(scene) == ["a", "b"]
-        assert not is_asked(scene, PRUNE)
-        assert orphans(scene) is None
-        await set_names(scene, "a")
-        await asyncio.sleep(60)
-        assert there(scene) == ["a", "b"]
-        assert orphans(scene) == ["b"]
 
     play(body)
 
@@ -349,20 +333,6 @@ def test_orphans_that_stay_are_looked_at_and_told_only_once() -> None:
         await asyncio.sleep(600)
         assert len(scene.network.sent("GET", "a")) == reads + 1
         assert len(scene.told("ObjectsNotPruned")) == 1
-
-    play(body)
-
-
-def test_what_was_created_again_by_hand_stays() -> None:
-    async def body(scene: Scene) -> None:
-        await scene.install("i", of=operator())
-        await set_names(scene, "a")
-        await scene.admin.delete(CONFIG_MAPS, "b", namespace="ns")
-        await scene.admin.create(CONFIG_MAPS, {"metadata": {"name": "b", "namespace": "ns"}})
-        await ask(scene, PRUNE)
-        await asyncio.sleep(5)
-        assert there(scene) == ["a", "b"]
-        assert orphans(scene) == ["b"]
 
     play(body)
 

@@ -22,8 +22,14 @@ from tests.unit.reconciler.scenes.scene import (
 )
 
 POLICY, BY = "kudo.dev/deletion-policy", "kudo.dev/retained-by"
+
+
 DATA = [SECRETS, CLAIMS]
+
+
 KINDS = [CONFIG_MAPS, *DATA]
+
+
 PLANS = {"deploy": ["apply"], "custom": ["apply"]}
 
 
@@ -63,12 +69,6 @@ def retained_by(scene: Scene, resource: Resource = CONFIG_MAPS) -> str | None:
 async def set_text(scene: Scene, text: str) -> None:
     await scene.life.user.set("i", {"parameters": {"TEXT": text}})
     await asyncio.sleep(30)
-
-
-def of_operator(name: str, of: JsonObject) -> JsonObject:
-    """Return an OperatorVersion as one of another operator."""
-    spec = {**of["spec"], "operator": {"kind": "Operator", "name": name}}
-    return {**of, "spec": spec}
 
 
 # It stays
@@ -171,20 +171,6 @@ def test_another_instance_is_told_how_to_adopt_it(lives: bool) -> None:
         assert str(retained_by(scene)).endswith(scene.uid("j"))
         await asyncio.sleep(5)
         assert len(scene.told("ObjectAdopted")) == 1
-
-    play(body)
-
-
-def test_an_instance_of_the_name_but_of_another_operator_is_refused() -> None:
-    async def body(scene: Scene) -> None:
-        await scene.install("i", of=version(template(), **PLANS))
-        await scene.delete("i")
-        await scene.life.put_version(of_operator("other", version(template(), **PLANS)))
-        await scene.life.user.create("i", {"TEXT": "other"})
-        await scene.until_idle("i")
-        assert scene.entry("i", "deploy")["status"] == "FATAL_ERROR"
-        assert "is retained for Instance ns/i of operator" in scene.message("i", "deploy")
-        assert stored(scene)["data"] == {"a": "one"}
 
     play(body)
 
