@@ -4,6 +4,7 @@
 API server with one installation of KUDO.
 """
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack
 
@@ -33,9 +34,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_asyncio_loop_factories(
     config: pytest.Config, item: pytest.Item
-) -> Mapping[str, Callable[[], VirtualLoop]] | None:
+) -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]]:
     """Simulate the time of scenarios in memory."""
-    return None if _is_real(config) else {"virtual": VirtualLoop}
+    return {"loop": asyncio.new_event_loop if _is_real(config) else VirtualLoop}
 
 
 def _is_real(config: pytest.Config) -> bool:
