@@ -16,7 +16,7 @@ WORKERS := $(shell n=$$(nproc 2>/dev/null || echo 3); [ $$n -lt 3 ] && echo $$((
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=loadfile
 
 .DEFAULT_GOAL := help
-.PHONY: help check-tools setup demo test unit properties coverage integration campaigns lint format crds reference manifests golden fuzz lock images compose cli e2e e2e-galera faults bench chart docs clean
+.PHONY: help check-tools setup demo test unit properties coverage integration campaigns lint format crds reference manifests record golden fuzz lock images compose cli e2e e2e-galera faults bench chart docs clean
 
 help: ## print this help
 	@echo "KUDO: operators for Kubernetes, written as YAML runbooks"
@@ -104,6 +104,9 @@ reference: $(STAMP) ## write docs/cli/, docs/package-files.md and docs/schemas/ 
 manifests: $(STAMP) ## write what is rendered from the chart: manifests of `init`, RBAC (needs Go)
 	@$(BIN)/python -m tools.chart.manifests
 	@$(BIN)/python -m tools.chart.rbac
+
+record: $(STAMP) ## write tests/record/files/: what users and scripts see today
+	@$(BIN)/python -m tests.record
 
 golden: $(STAMP) ## compare the golden data with real Go (needs Go)
 	@$(BIN)/python -m tests.golden.generate --check
