@@ -6,13 +6,13 @@ from collections.abc import Callable
 import pytest
 from hypothesis import settings
 
-from tests.support.properties import DEEP
+from tests.support.selection.properties import DEEP
 from tests.support.signals import heed_ignored
 
 pytest_plugins = [
     "kudo_cluster.pytest_plugin",
     "tests.support.hanging.plugin",
-    "tests.support.tiers",
+    "tests.support.selection.tiers",
 ]
 
 # How long an example takes depends on the machine, and nothing here judges it.

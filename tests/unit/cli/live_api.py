@@ -11,11 +11,14 @@ from random import Random
 
 from kubeio.client import Client
 from kubeio.types import JsonObject
+from kudo_reconciler.settings import Settings
 from tests.support.apiserver.network.transport import CONFIG, MemoryTransport
 from tests.support.apiserver.writes.admission import Review
 from tests.support.instance_admission import RECONCILER, InstanceAdmission
+from tests.support.world.replica import Replica
 from tests.unit.cli.fake_api import FakeApi
-from tests.unit.reconciler.lives.life import Replica
+
+_SETTINGS = Settings.read([], {})
 
 
 class LiveApi(FakeApi):
@@ -45,6 +48,6 @@ class LiveApi(FakeApi):
     def _start(self) -> Replica:
         transport = MemoryTransport(self.cluster.server, user=RECONCILER)
         client = Client(CONFIG, transport=transport, finish_writes=True)
-        replica = Replica.start(client, transport, Random(0), self._fresh_uid)
+        replica = Replica.start(client, transport, Random(0), self._fresh_uid, _SETTINGS)
         replica.candidate.begin()
         return replica

@@ -14,7 +14,7 @@ from gotemplate.golang.literals import unquote
 from gotemplate.golang.quoting import quote
 from gotemplate.golang.values import from_bytes, to_bytes
 from gotemplate.limits import Rendering
-from tests.support.properties import examples
+from tests.support.selection.properties import examples
 
 ENVIRONMENT = Environment(limits=Limits(steps=20_000, items=500, string=20_000), cache_chars=0)
 

@@ -34,11 +34,11 @@ def test_a_tier_leaves_out_what_belongs_to_others(
         path = pytester.path / "tests" / folder / f"test_{folder}.py"
         path.parent.mkdir(parents=True)
         path.write_text(_TESTS, encoding="utf-8")
-    options = ("-p", "tests.support.tiers", "-p", "no:asyncio", "-p", "no:xdist")
+    options = ("-p", "tests.support.selection.tiers", "-p", "no:asyncio", "-p", "no:xdist")
     found = pytester.runpytest_inprocess(*options, "--tier", tier, "--collect-only", "-q", "tests")
     names: dict[str, list[str]] = {"unit": [], "integration": []}
     for line in found.outlines:
-        path, _, name = line.partition("::test_")
+        where, _, name = line.partition("::test_")
         if name:
-            names[path.split("/")[1]].append(name)
+            names[where.split("/")[1]].append(name)
     assert names == {"unit": units, "integration": real}

@@ -15,7 +15,7 @@ from kubeio.client import Client
 from kubeio.decoding.metadata import fault_in
 from kubeio.errors import ConnectionLost, KubeError, Malformed
 from kubeio.types import JsonObject
-from tests.support.properties import examples
+from tests.support.selection.properties import examples
 from tests.unit.kubeio.cache.watched import running, truth
 from tests.unit.kubeio.fake_api import PATH, WIDGET, FakeApi, fake_api, stream, until
 

@@ -12,7 +12,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule
 
 from kubeio.cache.store import Delta, Store
 from kubeio.types import JsonObject, copy_json, resource_version
-from tests.support.properties import examples
+from tests.support.selection.properties import examples
 
 NAMES = st.sampled_from("abc")
 INDEXER = {"color": lambda obj: [obj["spec"]["color"]]}

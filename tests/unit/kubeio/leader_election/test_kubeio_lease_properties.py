@@ -11,7 +11,7 @@ import random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.properties import examples
+from tests.support.selection.properties import examples
 from tests.unit.kubeio.leader_election.simulation import Candidate, Network, World, simulated
 
 # Two clocks of these speeds stay within duration / renew_deadline.

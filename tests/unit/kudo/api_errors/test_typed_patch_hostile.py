@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from gotemplate import quote
 from kudo.api import Json, JsonObject
 from kudo.api_errors.typed_patch import mended
-from tests.support.properties import examples
+from tests.support.selection.properties import examples
 
 HEAD = "failed to create typed patch object (default/x; x.example.org/v1, Kind=Thing): "
 UNKNOWN = ": field not declared in schema"

@@ -30,7 +30,7 @@ from kudo.execution import (
     status_of,
     step_of,
 )
-from tests.support.properties import examples
+from tests.support.selection.properties import examples
 
 S = ExecutionStatus
 NOW = "2026-01-01T00:00:00Z"

@@ -12,7 +12,7 @@ from kudo.api import Json, JsonObject
 from kudo.jobs import review, version
 from kudo.names import ANNOTATION_ALLOW_FROM
 from kudo.tenancy import LONGEST_GRANT
-from tests.support.properties import examples
+from tests.support.selection.properties import examples
 
 PLANS = {"deploy": {"phases": [{"name": "p", "steps": [{"name": "s", "tasks": ["t"]}]}]}}
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from kudo.packages import PackageFiles, PackageLimits, parse_package, read_package
 from kudo.packages.archive import read_archive
 from kudo.problems import InvalidInput, Problem
-from tests.support.properties import examples
+from tests.support.selection.properties import examples
 
 _LIMITS = PackageLimits()
 _GOOD = {"operator.yaml": b"name: o\n", "params.yaml": b""}

@@ -10,8 +10,8 @@ import random
 
 import pytest
 
-from tests.support.cases import ALL_CASES
-from tests.support.properties import DEEP, examples
+from tests.support.selection.cases import ALL_CASES
+from tests.support.selection.properties import DEEP, examples
 from tests.unit.reconciler.lives.life import live
 from tests.unit.reconciler.lives.users import Sort
 

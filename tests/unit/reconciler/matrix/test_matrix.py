@@ -9,7 +9,7 @@ import pytest
 from tests.faults.cells.lives import NEVER_STRUCK
 from tests.faults.cells.matrix import FAILED_ONCE, GROUPS, Cell, Group, Sample, choose, failure_line
 from tests.faults.injection.faults import DELETIONS, LATENESS, Fault
-from tests.support.cases import ALL_CASES
+from tests.support.selection.cases import ALL_CASES
 from tests.unit.reconciler.matrix.cells import Recording, every_cell, places, record, run
 from tests.unit.reconciler.matrix.deletions import deletion_cells
 from tests.unit.reconciler.matrix.late import late_cells

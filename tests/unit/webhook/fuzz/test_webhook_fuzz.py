@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from kudo.api import JsonObject
-from tests.support.properties import examples
+from tests.support.selection.properties import examples
 from tests.unit.webhook.fuzz.contract import (
     Client,
     assert_metrics_are_ours,

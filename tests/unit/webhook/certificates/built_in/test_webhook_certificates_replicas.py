@@ -6,7 +6,7 @@ The invariant: what a replica serves verifies against every caBundle as it is st
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.properties import examples
+from tests.support.selection.properties import examples
 from tests.unit.webhook.certificates.built_in.world import SECRET, World
 
 many = settings(max_examples=examples(6, deep=1_000))
