@@ -61,13 +61,18 @@ class World(interface.World):
         New objects of known kinds are created with what kubectl leaves on them. Starting kubectl
         would cost more than all the rest; it is started for what exists and for what is refused.
         """
-        for number, obj in enumerate(objects):
-            if not await self._created(obj):
-                return await self.kubectl_apply(*objects[number:])
-        return Done(0, "", "")
+        warnings: list[str] = []
+        before, self.client.on_warning = self.client.on_warning, warnings.append
+        try:
+            for number, obj in enumerate(objects):
+                if not await self._created(obj):
+                    return await self.kubectl_apply(*objects[number:])
+        finally:
+            self.client.on_warning = before
+        return Done(0, "", "".join(f"Warning: {text}\n" for text in warnings))
 
     async def kubectl_apply(self, *objects: Json) -> Done:
-        """Write objects with kubectl itself, for its warnings."""
+        """Write objects with kubectl itself."""
         return await self.kubectl("apply", "-f", "-", text=build.as_list(objects))
 
     async def _created(self, obj: Json) -> bool:
