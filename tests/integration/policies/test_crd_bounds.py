@@ -23,8 +23,6 @@ from tests.support.cluster.waiting import wait_until
 from tests.support.cluster.webhooks import without_webhooks
 from tests.support.cluster.world import World
 
-pytestmark = pytest.mark.smoke
-
 CRDS = Path(__file__).parents[3] / "crds"
 KINDS = {INSTANCES.plural: INSTANCES, VERSIONS.plural: VERSIONS}
 _BOUNDS = ("maxItems", "maxProperties", "maxLength", "pattern")

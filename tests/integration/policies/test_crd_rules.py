@@ -26,8 +26,6 @@ from tests.support.world.recorded_states import (
     status_written,
 )
 
-pytestmark = pytest.mark.smoke
-
 CRD = Path(__file__).parents[3] / "crds" / "instances.yaml"
 NAMELESS = "spec.operatorVersion.name: Required value: OperatorVersionNotFound: it is empty"
 UNKNOWN = "spec.planExecution.status: Invalid value: no such status"

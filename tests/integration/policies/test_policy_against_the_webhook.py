@@ -23,8 +23,6 @@ from tests.support.cluster.resources import INSTANCES
 from tests.support.cluster.webhooks import without_webhooks
 from tests.support.cluster.world import World
 
-pytestmark = pytest.mark.smoke
-
 Answer = tuple[Judged, str]
 """A request with the reason of the policy's denial, or "" if it passes."""
 
