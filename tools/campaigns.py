@@ -11,6 +11,7 @@ code, seconds, CPU seconds, the failed tests, and the last lines that it printed
 import argparse
 import json
 import os
+import resource
 import subprocess
 import sys
 import time
@@ -120,15 +121,15 @@ def run(campaign: Campaign) -> Outcome:
         " ".join((*(f"{name}={value}" for name, value in campaign.environment), *command[1:])),
         process.returncode,
         round(time.monotonic() - began, 1),
-        round(_cpu() - before, 1),
+        round(_cpu() - before, 3),
         failures,
         list(lines),
     )
 
 
 def _cpu() -> float:
-    times = os.times()
-    return times.children_user + times.children_system
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 @dataclass(frozen=True, slots=True)
