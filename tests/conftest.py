@@ -22,8 +22,7 @@ settings.load_profile("deep" if DEEP else "usual")
 
 heed_ignored()
 
-_FAST = ("tests/unit/", "tests/scenarios/")
-"""Tests in memory, which end at once."""
+_UNITS, _SCENARIOS = "tests/unit/", "tests/scenarios/"
 _FAST_SECONDS, _SECONDS = 60, 300
 """How long a test may take without its fixtures before it counts as hanging."""
 
@@ -33,7 +32,10 @@ _FIGURE = "figure"
 def pytest_itemcollected(item: pytest.Item) -> None:
     """Give each test the time limit of its folder; properties tried at length have none."""
     if not DEEP:
-        seconds = _FAST_SECONDS if item.nodeid.startswith(_FAST) else _SECONDS
+        fast = item.nodeid.startswith(_UNITS) or (
+            item.nodeid.startswith(_SCENARIOS) and item.config.getoption("world") == "memory"
+        )
+        seconds = _FAST_SECONDS if fast else _SECONDS
         item.add_marker(pytest.mark.timeout(seconds, func_only=True))
 
 

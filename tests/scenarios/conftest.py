@@ -16,16 +16,9 @@ from tests.support.cluster.clients import client_of, new_namespace
 from tests.support.cluster.interface import World
 from tests.support.cluster.world import World as RealWorld
 from tests.support.loops.virtual_loop import VirtualLoop
+from tests.support.selection.tiers import is_real
 from tests.support.world import fixtures
 from tests.support.world.memory import MemoryWorld
-
-_REAL = "real"
-
-
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption(
-        "--world", choices=("memory", _REAL), default="memory", help="where scenarios take place"
-    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -36,19 +29,14 @@ def pytest_asyncio_loop_factories(
     config: pytest.Config, item: pytest.Item
 ) -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]]:
     """Simulate the time of scenarios in memory."""
-    return {"loop": asyncio.new_event_loop if _is_real(config) else VirtualLoop}
-
-
-def _is_real(config: pytest.Config) -> bool:
-    # Unknown where this file is read after the command line.
-    return bool(config.getoption("world", "memory") == _REAL)
+    return {"loop": asyncio.new_event_loop if is_real(config) else VirtualLoop}
 
 
 @pytest.fixture
 async def world(request: pytest.FixtureRequest) -> AsyncIterator[World]:
     """Yield a namespace of its own, seen by a user without rights on workloads."""
     async with AsyncExitStack() as stack:
-        if not _is_real(request.config):
+        if not is_real(request.config):
             yield await stack.enter_async_context(MemoryWorld.running())
             return
         installation: Installation = request.getfixturevalue("installation")

@@ -15,17 +15,26 @@ REAL: Final = "tests/integration/"
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--tier", choices=TIERS, help="run only the tests of a tier")
+    parser.addoption(
+        "--world", choices=("memory", "real"), default="memory", help="where scenarios take place"
+    )
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     tier = config.getoption("tier")
     if tier is None:
         return
-    kept = [item for item in items if belongs(item, tier)]
-    left_out = [item for item in items if not belongs(item, tier)]
-    if left_out:
-        config.hook.pytest_deselected(items=left_out)
-        items[:] = kept
+    kept: list[pytest.Item] = []
+    left_out: list[pytest.Item] = []
+    for item in items:
+        (kept if belongs(item, tier) else left_out).append(item)
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = kept
+
+
+def is_real(config: pytest.Config) -> bool:
+    """Return whether scenarios take place on a real API server."""
+    return bool(config.getoption("world") == "real")
 
 
 def belongs(item: pytest.Item, tier: str) -> bool:
