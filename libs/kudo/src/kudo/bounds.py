@@ -51,9 +51,9 @@ STEP_TASKS_IN_ALL: Final = 2000
 ENTRIES_IN_ALL: Final = 20_000
 """Enum values, resources, pipe files, phases, and tasks of steps of an OperatorVersion."""
 
-TASK_OBJECTS: Final = 2000
+TASK_OBJECTS: Final = 1000
 """Objects of all templates of a task."""
-INSTANCE_OBJECTS: Final = 5000
+INSTANCE_OBJECTS: Final = 2000
 """Objects on record of an Instance: what its plans have applied, and what a run would add."""
 
 TOO_LARGE: Final = "tooLarge"
