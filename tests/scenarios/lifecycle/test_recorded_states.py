@@ -15,6 +15,7 @@ from tests.support.cluster.changes import FINALIZER, delete, edit, write_status
 from tests.support.cluster.events import ends_of, reasons
 from tests.support.cluster.interface import World
 from tests.support.cluster.resources import CONFIG_MAPS, INSTANCES, JOBS, VERSIONS
+from tests.support.cluster.waiting import wait_until
 from tests.support.world.recorded_states import (
     DEPLOYED,
     FAILED,
@@ -62,8 +63,17 @@ async def test_a_recorded_state_comes_to_rest(world: World, state: str) -> None:
     else:
         await rests(world, start)
 
-    others = [r for r in await reasons(world) if r not in {"PlanStarted", "PlanFinished"}]
-    assert tuple(others) == start.warnings
+    # Events are sent beside the run.
+    async def told() -> bool:
+        return len(await others(world)) >= len(start.warnings)
+
+    await wait_until(told, lambda: f"the events {start.warnings}")
+    assert await others(world) == start.warnings
+
+
+async def others(world: World) -> tuple[str, ...]:
+    """Return the reasons of the events that do not begin or end a run."""
+    return tuple(r for r in await reasons(world) if r not in {"PlanStarted", "PlanFinished"})
 
 
 async def rests(world: World, start: Start) -> None:

@@ -1,6 +1,7 @@
 """Interrupted and killed runs: what they made is deleted."""
 
 import asyncio
+import os
 import re
 import signal
 import subprocess
@@ -95,6 +96,8 @@ def program(runs: Runs) -> Iterator[Program]:
         process.wait()
         assert process.stdout is not None
         process.stdout.close()
+        if _READY in program.printed and _lives(script := _process_in(program.printed)):
+            os.kill(script, signal.SIGKILL)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

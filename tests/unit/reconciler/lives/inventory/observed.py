@@ -87,6 +87,8 @@ class Records:
 
     Attributes:
         versions: Returns each OperatorVersion that an Instance may use or have used.
+        by_task: Objects that a task has deleted by name, and that nobody has applied since.
+        cleaned_up: Those among them that the same run had applied.
         interrupted: Whether a process has died or lost its term in the midst of a run.
     """
 
@@ -99,6 +101,7 @@ class Records:
     writes: Counter[str] = field(default_factory=Counter)
     disturbed: set[str] = field(default_factory=set)
     by_task: set[Place] = field(default_factory=set)
+    cleaned_up: set[Place] = field(default_factory=set)
     interrupted: bool = False
 
     # What is seen
@@ -232,6 +235,7 @@ class Records:
             what_is_created_is_on_record(place, known.entries)
         known.applied[place] = revision.version
         self.by_task.discard(place)
+        self.cleaned_up.discard(place)
         run = (body.get("annotations") or {}).get(names.ANNOTATION_PLAN_UID)
         # What was sent before the run is stored may be of a version that was edited since.
         if run and place.namespace and run in _stored_runs(known.instance):
@@ -257,6 +261,9 @@ class Records:
             return
         if self._by_name(place):
             self.by_task.add(place)
+            at_work = self.by_run.keys() - self.complete
+            if any(place in self.by_run[run] for run in at_work):
+                self.cleaned_up.add(place)
             return
         known = self._deleter(place, old["metadata"])
         assert known is not None, f"{place} is nobody's, and is deleted"
@@ -339,7 +346,8 @@ class Records:
         by_hand = {place for place, at in self.by_hand.items() if at > known.applied.get(place, 0)}
         # A process that dies after a Delete task has ended takes what it deleted along: the next
         # run of the plan takes it off the record.
-        forgotten = self.by_task if self.interrupted else ()
+        # What a run has applied before stays on record: the run after it makes it again.
+        forgotten = self.by_task if self.interrupted else self.cleaned_up
         version = self.versions(instance)
         return AtRest(
             one,
