@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from kubectl_kudo import __version__
 from tests.unit.cli.conftest import Cli
@@ -100,10 +99,15 @@ def test_client_only_has_nothing_to_do(run: Cli) -> None:
 
 
 def manifests(run: Cli, *flags: str) -> list[JsonObject]:
-    ran = run("init", "--dry-run", "-o", "yaml", *flags)
+    ran = run("init", "--dry-run", "-o", "json", *flags)
     assert (ran.code, ran.err) == (0, "")
     assert "${" not in ran.out
-    return [obj for obj in yaml.safe_load_all(ran.out) if obj]
+    return listed(ran.out)
+
+
+def listed(out: str) -> list[JsonObject]:
+    objects: list[JsonObject] = json.loads(out)
+    return objects
 
 
 def find(objects: list[JsonObject], kind: str, name: str) -> JsonObject:
@@ -157,10 +161,10 @@ def test_a_dry_run_prints_the_manifests_and_asks_no_cluster(run: Cli) -> None:
 def test_the_one_image_of_the_original_stands_for_two_of_its_registry(
     run: Cli, flags: list[str], registry: str
 ) -> None:
-    ran = run("init", "--dry-run", "-o", "yaml", *flags)
+    ran = run("init", "--dry-run", "-o", "json", *flags)
 
     expected = [f"{registry}kudo-{name}:{__version__}" for name in ("webhook", "reconciler")]
-    objects = [obj for obj in yaml.safe_load_all(ran.out) if obj]
+    objects = listed(ran.out)
     assert {image for image, _ in images(objects)} == set(expected)
     assert ran.err == (
         f"--kudo-image {flags[1]} names one image, as with KUDO 0.19. KUDO has two now: from the "
@@ -171,8 +175,8 @@ def test_the_one_image_of_the_original_stands_for_two_of_its_registry(
 
 
 def test_the_one_image_of_the_original_leaves_a_named_one_alone(run: Cli) -> None:
-    ran = run("init", "--dry-run", "-o", "yaml", "-i", "a/b:c", "-i", "webhook=mine:1")
-    objects = [obj for obj in yaml.safe_load_all(ran.out) if obj]
+    ran = run("init", "--dry-run", "-o", "json", "-i", "a/b:c", "-i", "webhook=mine:1")
+    objects = listed(ran.out)
     assert {image for image, _ in images(objects)} == {
         "mine:1",
         f"a/kudo-reconciler:{__version__}",

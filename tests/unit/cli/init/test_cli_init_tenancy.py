@@ -1,9 +1,9 @@
 """`kubectl kudo init`: the mode of tenancy that it installs, keeps and tells."""
 
+import json
 from typing import Any
 
 import pytest
-import yaml
 
 from tests.unit.cli.conftest import Cli
 from tests.unit.cli.fake_api import FakeApi
@@ -85,9 +85,9 @@ def test_impersonation_is_constrained_where_the_server_can(
 
 
 def test_the_manifests_without_a_cluster_are_those_of_the_flag(init: Cli) -> None:
-    shown = init(BUILT_IN, "--dry-run", "-o=yaml", "--tenancy=strict").out
+    shown = init(BUILT_IN, "--dry-run", "-o=json", "--tenancy=strict").out
 
-    names = {(obj["kind"], obj["metadata"]["name"]) for obj in yaml.safe_load_all(shown) if obj}
+    names = {(obj["kind"], obj["metadata"]["name"]) for obj in json.loads(shown)}
     assert ("ClusterRole", "kudo-impersonator") in names
     assert ("ClusterRole", "kudo-reconciler-workloads") not in names
 
