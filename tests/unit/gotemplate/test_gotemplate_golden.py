@@ -4,8 +4,10 @@ The answers were made by real text/template and Sprig; texts and errors must be 
 byte, except where a case says why they are not.
 """
 
+import hashlib
 import json
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +42,13 @@ def _go(record: _Record) -> dict[str, str]:
     return {key: record[key] for key in ("output", "error") if key in record}
 
 
+@pytest.fixture
+def keys_derived_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Derive the key of each password and user once: that takes most of the time of all cases."""
+    monkeypatch.setattr(hashlib, "scrypt", cache(hashlib.scrypt))
+
+
+@pytest.mark.usefixtures("keys_derived_once")
 @pytest.mark.parametrize("family", sorted(_FAMILIES))
 def test_renders_or_fails_as_go_does(family: str) -> None:
     document = _FAMILIES[family]
