@@ -1,6 +1,5 @@
 """The CustomResourceDefinitions: fresh, structural, and with every field of the original."""
 
-import functools
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +9,7 @@ from goyaml import load
 from kudo.api import ExecutionStatus, JsonObject
 from kudo.api.crds import definitions, files, main
 
+_DEFINITIONS = definitions()
 _CRDS = Path(__file__).parents[4] / "crds"
 
 _REFERENCE = ["apiVersion", "fieldPath", "kind", "name", "namespace", "resourceVersion", "uid"]
@@ -91,9 +91,8 @@ _FIELDS = {
 }
 
 
-@functools.cache
 def _schema(plural: str) -> JsonObject:
-    schema: JsonObject = definitions()[plural]["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    schema: JsonObject = _DEFINITIONS[plural]["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
     return schema
 
 
@@ -143,7 +142,7 @@ def test_stale_and_missing_files_are_named(
 
 def test_the_files_are_the_definitions_as_yaml() -> None:
     read = {name: load(text) for name, text in files().items()}
-    assert read == {f"{plural}.yaml": crd for plural, crd in definitions().items()}
+    assert read == {f"{plural}.yaml": crd for plural, crd in _DEFINITIONS.items()}
 
 
 @pytest.mark.parametrize("crd", _FIELDS)
@@ -288,7 +287,7 @@ def test_conditions_are_those_of_kubernetes() -> None:
 def test_names_are_the_original_ones_and_a_short_one(
     plural: str, kind: str, short_name: str
 ) -> None:
-    crd = definitions()[plural]
+    crd = _DEFINITIONS[plural]
     assert crd["metadata"]["name"] == f"{plural}.kudo.dev"
     assert crd["spec"]["scope"] == "Namespaced"
     assert crd["spec"]["names"] == {
@@ -302,7 +301,7 @@ def test_names_are_the_original_ones_and_a_short_one(
 
 
 def test_only_instances_have_a_status_subresource() -> None:
-    versions = {plural: crd["spec"]["versions"][0] for plural, crd in definitions().items()}
+    versions = {plural: crd["spec"]["versions"][0] for plural, crd in _DEFINITIONS.items()}
     assert [plural for plural, version in versions.items() if "subresources" in version] == [
         "instances"
     ]
@@ -323,7 +322,7 @@ def test_only_instances_have_a_status_subresource() -> None:
     ],
 )
 def test_kubectl_get_shows_what_people_look_for(plural: str, columns: list[str]) -> None:
-    printed = definitions()[plural]["spec"]["versions"][0]["additionalPrinterColumns"]
+    printed = _DEFINITIONS[plural]["spec"]["versions"][0]["additionalPrinterColumns"]
     assert [column["name"] for column in printed] == columns
     for column in printed:
         path = column["jsonPath"].split("[?")[0].removeprefix(".")

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-import yaml
 
+from goyaml import load
 from kudo.api import JsonObject
 from kudo.health import Health, State, health_of
 
@@ -49,12 +49,13 @@ def row_of(section: JsonObject, row: JsonObject) -> Row:
     )
 
 
-TABLE = [
-    row
-    for file in FILES
-    for section in yaml.safe_load(file.read_text(encoding="utf-8"))
-    for row in rows_of(section)
-]
+def sections_of(file: Path) -> list[JsonObject]:
+    read = load(file.read_bytes())
+    assert isinstance(read, list), file
+    return read
+
+
+TABLE = [row for file in FILES for section in sections_of(file) for row in rows_of(section)]
 
 WITH_A_RULE = {
     ("apps/v1", "Deployment"): {HEALTHY, WAITING},

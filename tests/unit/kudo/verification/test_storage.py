@@ -60,8 +60,9 @@ def bounds(schema: Mapping[str, Any], path: Path = ()) -> Iterator[tuple[Path, s
 
 
 def _of_packages() -> list[tuple[Path, str, int]]:
+    crds = definitions()
     specs = (
-        definitions()[plural]["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]
+        crds[plural]["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]
         for plural in ("operators", "operatorversions")
     )
     return [
