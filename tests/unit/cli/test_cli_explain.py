@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
+from goyaml import load
 from tests.unit.cli.conftest import Cli
 
 CRDS = Path(__file__).parents[3] / "crds"
@@ -29,7 +29,7 @@ def descriptions(schema: Any) -> Iterator[str]:
 
 @pytest.mark.parametrize("path", sorted(CRDS.iterdir()), ids=lambda path: path.stem)
 def test_descriptions_name_only_flags_that_exist(run: Cli, path: Path) -> None:
-    for text in descriptions(yaml.safe_load(path.read_text())):
+    for text in descriptions(load(path.read_bytes())):
         commands = _COMMAND.findall(text)
         # A flag stands with its command in backquotes, so that it can be looked for.
         assert [flag for _, flag in commands] == _FLAG.findall(text)
@@ -39,5 +39,5 @@ def test_descriptions_name_only_flags_that_exist(run: Cli, path: Path) -> None:
 
 def test_there_is_a_flag_to_look_for() -> None:
     # Else the test above would pass whatever it looks for.
-    texts = [*descriptions(yaml.safe_load((CRDS / "operators.yaml").read_text()))]
+    texts = [*descriptions(load((CRDS / "operators.yaml").read_bytes()))]
     assert any("install --create-namespace" in text for text in texts)

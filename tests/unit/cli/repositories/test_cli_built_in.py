@@ -1,13 +1,14 @@
 """The packages that come with the command line, and the default of KUDO 0.19 that they replace."""
 
 import asyncio
+import json
 import zipfile
 from pathlib import Path
 
 import pytest
-import yaml
 from hatchling.builders.wheel import WheelBuilder
 
+from goyaml import load
 from kubectl_kudo.repositories.built_in import BuiltInRepository, examples
 from tests.unit.cli.conftest import Cli
 from tests.unit.cli.fake_api import FakeApi
@@ -31,8 +32,8 @@ def packages() -> list[Path]:
 
 
 def versions() -> set[tuple[str, str]]:
-    read = [yaml.safe_load((folder / "operator.yaml").read_text()) for folder in packages()]
-    return {(one["name"], one["operatorVersion"]) for one in read}
+    read = [load((folder / "operator.yaml").read_bytes()) for folder in packages()]
+    return {(one["name"], one["operatorVersion"]) for one in read if isinstance(one, dict)}
 
 
 def listed(tmp_path: Path, content: str = OF_0_19) -> Path:
@@ -44,7 +45,7 @@ def listed(tmp_path: Path, content: str = OF_0_19) -> Path:
 
 def test_all_examples_are_found_without_a_network(run: Cli) -> None:
     ran = run("search", "", "-a", "-o", "json")
-    found = {(one["name"], one["operatorVersion"]) for one in yaml.safe_load(ran.out)}
+    found = {(one["name"], one["operatorVersion"]) for one in json.loads(ran.out)}
     assert (ran.code, ran.err) == (0, "")
     assert found == versions()
     assert ("first-operator", "0.1.0") in found
