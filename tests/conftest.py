@@ -23,7 +23,8 @@ settings.load_profile("deep" if DEEP else "usual")
 heed_ignored()
 
 _UNITS, _SCENARIOS = "tests/unit/", "tests/scenarios/"
-_FAST_SECONDS, _SECONDS = 60, 300
+_FAST = pytest.mark.timeout(60, func_only=True)
+_USUAL = pytest.mark.timeout(300, func_only=True)
 """How long a test may take without its fixtures before it counts as hanging."""
 
 _FIGURE = "figure"
@@ -35,8 +36,7 @@ def pytest_itemcollected(item: pytest.Item) -> None:
         fast = item.nodeid.startswith(_UNITS) or (
             item.nodeid.startswith(_SCENARIOS) and item.config.getoption("world") == "memory"
         )
-        seconds = _FAST_SECONDS if fast else _SECONDS
-        item.add_marker(pytest.mark.timeout(seconds, func_only=True))
+        item.add_marker(_FAST if fast else _USUAL)
 
 
 @pytest.fixture
