@@ -18,19 +18,6 @@ def test_plan_status_of_an_instance_that_never_ran(kudo: Cli, installed: FakeApi
     assert (ran.code, ran.out) == (0, text)
 
 
-def test_plan_status_prints_the_tree(kudo: Cli, installed: FakeApi) -> None:
-    status("COMPLETE")(installed.objects["instances", "tea"])
-    assert kudo("plan", "status", "--instance", "tea").out == (
-        'Plan(s) for "tea" in namespace "kitchen":\n'
-        ".\n"
-        f'└── tea (Operator-Version: "{VERSION}" Active-Plan: "deploy")\n'
-        "    └── Plan deploy (serial strategy) [COMPLETE]\n"
-        "        └── Phase main (serial strategy) [COMPLETE]\n"
-        "            └── Step app [COMPLETE]\n"
-        "\n"
-    )
-
-
 @pytest.fixture
 def brewed(installed: FakeApi, monkeypatch: pytest.MonkeyPatch) -> FakeApi:
     """Return the server with an instance whose plan `deploy` has run, and `brew` before it."""
@@ -43,20 +30,6 @@ def brewed(installed: FakeApi, monkeypatch: pytest.MonkeyPatch) -> FakeApi:
         entry = tea["status"]["planStatus"][plan]
         entry |= {"uid": plan, "lastUpdatedTimestamp": f"2030-05-06T07:0{minute}:00Z"}
     return installed
-
-
-def test_plan_status_folds_other_plans(kudo: Cli, brewed: FakeApi) -> None:
-    assert kudo("plan", "status", "--instance", "tea").out == (
-        'Plan(s) for "tea" in namespace "kitchen":\n'
-        ".\n"
-        f'└── tea (Operator-Version: "{VERSION}" Active-Plan: "deploy")\n'
-        "    ├── Plan deploy (serial strategy) [COMPLETE], last updated 2030-05-06 07:01:00\n"
-        f"    {THROUGH}└── Phase main (serial strategy) [COMPLETE]\n"
-        f"    {THROUGH}    └── Step app [COMPLETE]\n"
-        "    ├── Plan brew (serial strategy) [COMPLETE], last updated 2030-05-06 07:00:00\n"
-        "    └── Never run: clean\n"
-        "\n"
-    )
 
 
 def test_plan_status_of_all_plans_is_the_text_of_kudo_0_19(kudo: Cli, brewed: FakeApi) -> None:
