@@ -68,6 +68,27 @@ class DictVersions:
         return orjson.dumps(wire if whole else slim(wire))
 
 
+@dataclass
+class Replaced:
+    """OperatorVersions of the test that runs now, where several share a webhook."""
+
+    source: VersionSource
+
+    @property
+    def synced(self) -> bool:
+        return self.source.synced
+
+    async def get(
+        self, namespace: str, name: str, grantee: str | None = None
+    ) -> OperatorVersion | None:
+        return await self.source.get(namespace, name, grantee)
+
+    async def wire(
+        self, namespace: str, name: str, grantee: str | None = None, *, whole: bool = False
+    ) -> bytes | None:
+        return await self.source.wire(namespace, name, grantee, whole=whole)
+
+
 def operator_version(**spec: Any) -> OperatorVersion:
     plans: JsonObject = {"deploy": {}, "update": {}, "cleanup": {}}
     parameters = [
@@ -257,3 +278,28 @@ async def running(
                 ports = await started
             yield Webhook(session, ports, stop, task, directory)
         stop.set()
+
+
+@asynccontextmanager
+async def kept(
+    directory: Path, versions: VersionSource | None = None, **changed: Any
+) -> AsyncIterator[Webhook]:
+    """Run the webhook in a task of its own: a fixture is left in another than it was entered in."""
+    started: asyncio.Future[Webhook] = asyncio.get_running_loop().create_future()
+    left = asyncio.Event()
+
+    async def run() -> None:
+        async with running(directory, versions, **changed) as webhook:
+            started.set_result(webhook)
+            await left.wait()
+
+    task = asyncio.create_task(run())
+    either: set[asyncio.Future[Any]] = {task, started}
+    await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+    if not started.done():
+        await task
+    try:
+        yield await started
+    finally:
+        left.set()
+        await task

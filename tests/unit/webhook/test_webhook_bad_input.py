@@ -11,8 +11,17 @@ import aiohttp
 import orjson
 import pytest
 
-from kudo_webhook.body import LIMIT
-from tests.unit.webhook.harness import DictVersions, first_operator, instance, review, running
+from tests.unit.webhook.harness import (
+    DictVersions,
+    Replaced,
+    Webhook,
+    first_operator,
+    instance,
+    review,
+    running,
+)
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
 def changed(**fields: Any) -> bytes:
@@ -22,59 +31,29 @@ def changed(**fields: Any) -> bytes:
 
 
 async def test_what_is_no_admission_review_is_answered_with_400_and_a_reason(
-    tmp_path: Path,
+    webhook: Webhook,
 ) -> None:
-    async with running(tmp_path) as webhook:
-        for body in (b"", b"{", b"[]", b"{}", changed(uid=""), changed(object=[])):
-            status, answer = await webhook.send(body)
-            assert status == 400
-            assert (answer["kind"], answer["code"]) == ("Status", 400)
-            assert answer["reason"] == "BadRequest"
-            assert answer["message"]
+    for body in (b"", b"{", b"[]", b"{}", changed(uid=""), changed(object=[])):
+        status, answer = await webhook.send(body)
+        assert status == 400
+        assert (answer["kind"], answer["code"]) == ("Status", 400)
+        assert answer["reason"] == "BadRequest"
+        assert answer["message"]
 
 
-async def test_no_shape_of_the_object_makes_the_webhook_fail(tmp_path: Path) -> None:
+async def test_no_shape_of_the_object_makes_the_webhook_fail(webhook: Webhook) -> None:
     values: tuple[Any, ...] = (None, "text", 7, ["list"], {"parameters": 7}, {"planExecution": []})
-    async with running(tmp_path) as webhook:
-        for field, value in itertools.product(("metadata", "spec", "status"), values):
-            odd = {**instance(), field: value}
-            for old in (None, instance(), odd):
-                response = await webhook.ask(review(odd, old))
-                assert response["allowed"] or response["status"]["code"] < 500, response
+    for field, value in itertools.product(("metadata", "spec", "status"), values):
+        odd = {**instance(), field: value}
+        for old in (None, instance(), odd):
+            response = await webhook.ask(review(odd, old))
+            assert response["allowed"] or response["status"]["code"] < 500, response
 
 
-async def test_an_announced_body_that_is_too_large_is_answered_with_413(tmp_path: Path) -> None:
-    async with running(tmp_path) as webhook:
-        status, answer = await webhook.send(b"x" * (LIMIT + 1))
-    assert (status, answer["reason"]) == (413, "RequestEntityTooLarge")
-
-
-async def test_a_streamed_body_that_is_too_large_is_answered_with_413(tmp_path: Path) -> None:
-    async def chunks() -> Any:
-        for _ in range(LIMIT // 2**20 + 1):
-            yield b"x" * 2**20
-
-    async with (
-        running(tmp_path) as webhook,
-        webhook.session.post(
-            webhook.url + "/mutate-kudo-dev-v1beta1-instance", data=chunks()
-        ) as answer,
-    ):
-        assert answer.status == 413
-
-
-async def test_a_large_body_below_the_limit_is_judged(tmp_path: Path) -> None:
-    new = instance()
-    new["metadata"]["annotations"] = {"a": "x" * 3 * 2**20}
-    async with running(tmp_path) as webhook:
-        assert (await webhook.ask(review(new)))["allowed"] is True
-
-
-async def test_nothing_but_the_two_routes_is_served(tmp_path: Path) -> None:
-    async with running(tmp_path) as webhook:
-        for path in ("/", "/docs", "/openapi.json", "/redoc", "/metrics"):
-            async with webhook.session.get(webhook.url + path) as answer:
-                assert answer.status == 404
+async def test_nothing_but_the_two_routes_is_served(webhook: Webhook) -> None:
+    for path in ("/", "/docs", "/openapi.json", "/redoc", "/metrics"):
+        async with webhook.session.get(webhook.url + path) as answer:
+            assert answer.status == 404
 
 
 async def test_a_decision_that_takes_too_long_is_a_denial_in_time(tmp_path: Path) -> None:
@@ -99,7 +78,7 @@ async def test_a_body_that_does_not_arrive_is_given_up(tmp_path: Path) -> None:
 
 
 async def test_a_client_that_goes_away_leaves_no_traceback(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+    webhook: Webhook, caplog: pytest.LogCaptureFixture
 ) -> None:
     gone = asyncio.Event()
 
@@ -107,39 +86,37 @@ async def test_a_client_that_goes_away_leaves_no_traceback(
         yield b"{"
         await gone.wait()
 
-    async with running(tmp_path) as webhook:
-        url = webhook.url + "/mutate-kudo-dev-v1beta1-instance"
-        with pytest.raises((TimeoutError, aiohttp.ClientError)):
-            async with webhook.session.post(
-                url, data=chunks(), timeout=aiohttp.ClientTimeout(total=0.05)
-            ):
-                pass
-        assert (await webhook.ask(review(instance())))["allowed"] is True
+    url = webhook.url + "/mutate-kudo-dev-v1beta1-instance"
+    with pytest.raises((TimeoutError, aiohttp.ClientError)):
+        async with webhook.session.post(
+            url, data=chunks(), timeout=aiohttp.ClientTimeout(total=0.05)
+        ):
+            pass
+    assert (await webhook.ask(review(instance())))["allowed"] is True
     assert not [record for record in caplog.records if record.exc_info]
 
 
 async def test_an_error_of_ours_is_a_denial_without_a_traceback(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+    webhook: Webhook, versions: Replaced, caplog: pytest.LogCaptureFixture
 ) -> None:
-    versions = first_operator()
-    versions.versions[("ns", "first-1")] = "no version"  # type: ignore[assignment]
-    async with running(tmp_path, versions) as webhook:
-        status = (await webhook.ask(review(instance())))["status"]
+    broken = first_operator()
+    broken.versions[("ns", "first-1")] = "no version"  # type: ignore[assignment]
+    versions.source = broken
+    status = (await webhook.ask(review(instance())))["status"]
     assert (status["code"], status["reason"]) == (500, "InternalError")
     assert "Traceback" not in status["message"]
     assert any(record.exc_info for record in caplog.records)
 
 
 async def test_a_denial_is_logged_without_parameter_values(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+    webhook: Webhook, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
     old, new = (
         instance({"PORT": "hidden-1"}),
         instance({"PORT": "hidden-2", "REPLICAS": "hidden-3"}),
     )
-    async with running(tmp_path) as webhook:
-        await webhook.ask(review(new, old))
+    await webhook.ask(review(new, old))
     lines = [record for record in caplog.records if record.getMessage() == "denied"]
     assert len(lines) == 1
     assert vars(lines[0])["reason"] == "ParameterImmutable"

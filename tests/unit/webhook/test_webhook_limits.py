@@ -5,15 +5,17 @@ What is asserted is which jobs were done and what was answered, never how long i
 
 import asyncio
 import contextlib
+import itertools
 import logging
+from collections import Counter
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import orjson
 import pytest
+import pytest_asyncio
 from prometheus_client.parser import text_string_to_metric_families
 
 from kudo.api import JsonObject, OperatorVersion
@@ -22,13 +24,13 @@ from kudo_webhook.app import HANDLERS
 from kudo_webhook.metrics import Metrics
 from kudo_webhook.reviewing import INLINE_BODY, INLINE_ENTRIES
 from kudo_webhook.routes import build_app
-from kudo_webhook.versions import VersionSource
 from serving.probes import Scope
 from serving.worker_pool import WorkerSettings
 from tests.unit.webhook.harness import (
     MUTATE,
     VALIDATE,
     DictVersions,
+    Replaced,
     Webhook,
     instance,
     operator_version,
@@ -39,6 +41,8 @@ from tests.unit.webhook.harness import (
 from tests.unit.webhook.test_webhook_versions import OperatorVersionsApi, following, version
 from workers import Pool
 from workers.queue import Bounds
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
 def aliases(levels: int) -> str:
@@ -64,20 +68,26 @@ def full_of_objects() -> JsonObject:
     return request
 
 
+_JOB = "job "
+_fresh = itertools.count()
+
+
 @dataclass
 class Served:
     """A webhook, and the jobs that its worker processes were given."""
 
     webhook: Webhook
+    before: Counter[str] = field(default_factory=Counter)
+
+    @classmethod
+    async def of(cls, webhook: Webhook) -> "Served":
+        """Return what counts from now on."""
+        return cls(webhook, await cls(webhook)._counts())
 
     async def jobs(self) -> list[str]:
         """Return the jobs that were done, sorted, each by name and how it ended: `review ok`."""
-        found = await self._samples("kudo_worker_jobs_total")
-        return sorted(
-            name
-            for labels, count in found
-            for name in [f"{labels['job']} {labels['outcome']}"] * int(count)
-        )
+        done = await self._counts() - self.before
+        return sorted(name.removeprefix(_JOB) for name in done.elements() if name.startswith(_JOB))
 
     async def status(self, request: JsonObject, path: str = MUTATE) -> JsonObject:
         """Return the status of a denial."""
@@ -88,31 +98,34 @@ class Served:
 
     async def counted(self, outcome: str, reason: str) -> bool:
         """Return whether a request ended that way."""
-        found = await self._samples("kudo_admission_requests_total")
-        return any((one["outcome"], one["reason"]) == (outcome, reason) for one, _ in found)
+        return bool((await self._counts() - self.before)[f"{outcome} {reason}"])
 
-    async def _samples(self, name: str) -> list[tuple[dict[str, str], float]]:
+    async def _counts(self) -> Counter[str]:
         _, text = await self.webhook.probe("/metrics")
-        return [
-            (sample.labels, sample.value)
-            for family in text_string_to_metric_families(text)
-            for sample in family.samples
-            if sample.name == name
-        ]
+        found = Counter[str]()
+        for family in text_string_to_metric_families(text):
+            for name, labels, value, *_ in family.samples:
+                if name == "kudo_worker_jobs_total":
+                    found[f"{_JOB}{labels['job']} {labels['outcome']}"] += int(value)
+                elif name == "kudo_admission_requests_total":
+                    found[f"{labels['outcome']} {labels['reason']}"] += int(value)
+        return found
 
 
-@asynccontextmanager
-async def served(
-    directory: Path, versions: VersionSource | None = None, **changed: Any
-) -> AsyncIterator[Served]:
-    async with running(directory, versions, **changed) as webhook:
-        yield Served(webhook)
+@pytest_asyncio.fixture(loop_scope="session")
+async def served(webhook: Webhook) -> Served:
+    return await Served.of(webhook)
 
 
 def arrays(count: int, text: str, **fields: Any) -> DictVersions:
-    """Return a version with immutable array parameters, each with a default of its own."""
+    """Return a version with immutable array parameters, each with a default never read before."""
     parameters = [
-        {"name": f"A{n}", "value-type": "array", "immutable": True, "default": text + f" # {n}"}
+        {
+            "name": f"A{n}",
+            "value-type": "array",
+            "immutable": True,
+            "default": text + f" # {next(_fresh)}",
+        }
         for n in range(count)
     ]
     return DictVersions({("ns", "first-1"): operator_version(parameters=parameters, **fields)})
@@ -127,77 +140,83 @@ def padded(new: JsonObject, size: int = INLINE_BODY) -> JsonObject:
 # Values of parameters
 
 
-async def test_151_defaults_full_of_aliases_are_refused_by_one_job(tmp_path: Path) -> None:
-    async with served(tmp_path, arrays(151, COSTLY)) as served_:
-        status = await served_.status(review(instance()))
-        assert (status["code"], status["reason"]) == (413, "ParameterTooLarge")
-        assert "with the other arrays and maps of this request" in status["message"]
-        assert status["message"].endswith("more than 400000 values; give it a smaller value")
-        assert await served_.jobs() == ["check ok"]
-        assert await served_.counted("limited", "ParameterTooLarge")
+async def test_151_defaults_full_of_aliases_are_refused_by_one_job(
+    served: Served, versions: Replaced
+) -> None:
+    versions.source = arrays(151, COSTLY)
+    status = await served.status(review(instance()))
+    assert (status["code"], status["reason"]) == (413, "ParameterTooLarge")
+    assert "with the other arrays and maps of this request" in status["message"]
+    assert status["message"].endswith("more than 400000 values; give it a smaller value")
+    assert await served.jobs() == ["check ok"]
+    assert await served.counted("limited", "ParameterTooLarge")
 
 
-async def test_a_hostile_value_is_refused_at_once_when_it_comes_again(tmp_path: Path) -> None:
-    async with served(tmp_path, arrays(1, HOSTILE)) as served_:
-        for path in (MUTATE, VALIDATE, MUTATE):
-            status = await served_.status(review(instance()), path)
-            assert status["reason"] == "ParameterTooLarge"
-        assert await served_.jobs() == ["check ok"]
+async def test_a_hostile_value_is_refused_at_once_when_it_comes_again(
+    served: Served, versions: Replaced
+) -> None:
+    versions.source = arrays(1, HOSTILE)
+    for path in (MUTATE, VALIDATE, MUTATE):
+        status = await served.status(review(instance()), path)
+        assert status["reason"] == "ParameterTooLarge"
+    assert await served.jobs() == ["check ok"]
 
 
 async def test_a_right_value_beyond_the_inline_budget_is_read_by_a_worker_once(
-    tmp_path: Path,
+    served: Served,
+    versions: Replaced,
 ) -> None:
-    async with served(tmp_path, arrays(3, COSTLY)) as served_:
-        for _ in range(3):
-            assert (await served_.webhook.ask(review(instance())))["allowed"] is True
-        assert await served_.jobs() == ["check ok"]
+    versions.source = arrays(3, COSTLY)
+    for _ in range(3):
+        assert (await served.webhook.ask(review(instance())))["allowed"] is True
+    assert await served.jobs() == ["check ok"]
 
 
-async def test_a_thousand_definitions_of_one_parameter_share_one_reading(tmp_path: Path) -> None:
+async def test_a_thousand_definitions_of_one_parameter_share_one_reading(
+    served: Served, versions: Replaced
+) -> None:
     # 151 of them stopped the event loop of an earlier version for a minute.
     parameters = [{"name": "A", "value-type": "array"}] * 1000
-    versions = DictVersions({("ns", "first-1"): operator_version(parameters=parameters)})
-    async with served(tmp_path, versions) as served_:
-        assert (await served_.webhook.ask(review(instance({"A": COSTLY}))))["allowed"] is True
-        assert await served_.jobs() == ["check ok"]
-        status = await served_.status(review(instance({"A": "{"})))
-        assert len(status["details"]["causes"]) == 21
-        assert await served_.jobs() == ["check ok"]
+    versions.source = DictVersions({("ns", "first-1"): operator_version(parameters=parameters)})
+    assert (await served.webhook.ask(review(instance({"A": COSTLY}))))["allowed"] is True
+    assert await served.jobs() == ["check ok"]
+    status = await served.status(review(instance({"A": "{"})))
+    assert len(status["details"]["causes"]) == 21
+    assert await served.jobs() == ["check ok"]
 
 
-async def test_others_are_admitted_beside_a_hostile_request(tmp_path: Path) -> None:
-    versions = arrays(151, COSTLY)
-    versions.versions["ns", "other-1"] = operator_version()
+async def test_others_are_admitted_beside_a_hostile_request(
+    served: Served, versions: Replaced
+) -> None:
+    versions.source = source = arrays(151, COSTLY)
+    source.versions["ns", "other-1"] = operator_version()
     other = instance({"REPLICAS": "3"}, operatorVersion={"name": "other-1"})
-    async with served(tmp_path, versions) as served_:
-        async with asyncio.TaskGroup() as group:
-            hostile = group.create_task(served_.status(review(instance())))
-            others = [group.create_task(served_.webhook.ask(review(other))) for _ in range(20)]
-        assert hostile.result()["reason"] == "ParameterTooLarge"
-        assert all(task.result()["allowed"] for task in others)
-        assert await served_.jobs() == ["check ok"]
+    async with asyncio.TaskGroup() as group:
+        hostile = group.create_task(served.status(review(instance())))
+        others = [group.create_task(served.webhook.ask(review(other))) for _ in range(20)]
+    assert hostile.result()["reason"] == "ParameterTooLarge"
+    assert all(task.result()["allowed"] for task in others)
+    assert await served.jobs() == ["check ok"]
 
 
 # Large reviews
 
 
-async def test_an_update_full_of_errors_is_denied_in_few_words(tmp_path: Path) -> None:
+async def test_an_update_full_of_errors_is_denied_in_few_words(served: Served) -> None:
     new = instance({f"P{n}": n for n in range(60_000)})
     body = orjson.dumps(review(new, instance()))
     assert len(body) > 700_000
-    async with served(tmp_path) as served_:
-        status, answer = await served_.webhook.send(body)
-        assert status == 200
-        found = answer["response"]["status"]
-        assert (found["code"], found["reason"]) == (400, "InstanceUnreadable")
-        assert len(found["details"]["causes"]) == 21
-        assert found["message"].endswith("and 59980 more problems like these")
-        assert len(orjson.dumps(answer)) < 20_000
-        assert await served_.jobs() == ["review ok"]
+    status, answer = await served.webhook.send(body)
+    assert status == 200
+    found = answer["response"]["status"]
+    assert (found["code"], found["reason"]) == (400, "InstanceUnreadable")
+    assert len(found["details"]["causes"]) == 21
+    assert found["message"].endswith("and 59980 more problems like these")
+    assert len(orjson.dumps(answer)) < 20_000
+    assert await served.jobs() == ["review ok"]
 
 
-async def test_a_worker_decides_as_the_event_loop_does(tmp_path: Path) -> None:
+async def test_a_worker_decides_as_the_event_loop_does(served: Served) -> None:
     old = instance({"REPLICAS": "1", "PORT": "80"})
     cases: list[tuple[JsonObject, JsonObject | None]] = [
         (instance({"REPLICAS": "2"}), None),
@@ -208,17 +227,16 @@ async def test_a_worker_decides_as_the_event_loop_does(tmp_path: Path) -> None:
         (instance({"REPLICAS": 7}), None),
         (old, old),
     ]
-    async with served(tmp_path) as served_:
-        for new, before in cases:
-            for path in (MUTATE, VALIDATE):
-                before_it = len(await served_.jobs())
-                small = await served_.webhook.ask(review(new, before), path)
-                assert len(await served_.jobs()) == before_it
-                large = await served_.webhook.ask(review(padded(new), before), path)
-                assert without_uid(large) == without_uid(small)
-                done = await served_.jobs()
-                assert len(done) > before_it
-                assert set(done) == {"review ok"}
+    for new, before in cases:
+        for path in (MUTATE, VALIDATE):
+            before_it = len(await served.jobs())
+            small = await served.webhook.ask(review(new, before), path)
+            assert len(await served.jobs()) == before_it
+            large = await served.webhook.ask(review(padded(new), before), path)
+            assert without_uid(large) == without_uid(small)
+            done = await served.jobs()
+            assert len(done) > before_it
+            assert set(done) == {"review ok"}
 
 
 def without_uid(response: JsonObject) -> JsonObject:
@@ -231,47 +249,43 @@ def without_uid(response: JsonObject) -> JsonObject:
     return {**response, "patch": operations}
 
 
-async def test_many_parameters_in_a_small_body_are_judged_by_a_worker(tmp_path: Path) -> None:
+async def test_many_parameters_in_a_small_body_are_judged_by_a_worker(served: Served) -> None:
     values = {f"P{n}": "x" for n in range(INLINE_ENTRIES + 1)}
-    async with served(tmp_path) as served_:
-        status = await served_.status(review(instance(values), instance()))
-        assert status["reason"] == "ParameterUnknown"
-        assert await served_.jobs() == ["review ok", "review ok"]
+    status = await served.status(review(instance(values), instance()))
+    assert status["reason"] == "ParameterUnknown"
+    assert await served.jobs() == ["review ok", "review ok"]
 
 
-async def test_a_body_that_is_no_review_is_told_by_a_worker(tmp_path: Path) -> None:
-    async with served(tmp_path) as served_:
-        status, answer = await served_.webhook.send(b"[" * (INLINE_BODY + 1))
-        assert (status, answer["reason"]) == (400, "BadRequest")
-        assert await served_.jobs() == ["review ok"]
+async def test_a_body_that_is_no_review_is_told_by_a_worker(served: Served) -> None:
+    status, answer = await served.webhook.send(b"[" * (INLINE_BODY + 1))
+    assert (status, answer["reason"]) == (400, "BadRequest")
+    assert await served.jobs() == ["review ok"]
 
 
 async def test_a_body_for_which_a_worker_lacks_memory_is_denied_as_too_large(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
-    async with served(tmp_path, worker_processes=SMALL) as served_:
-        status, answer = await served_.webhook.send(as_api_server(full_of_objects()))
+    body = as_api_server(full_of_objects())
+    async with running(tmp_path, worker_processes=SMALL) as webhook:
+        served = Served(webhook)
+        status, answer = await webhook.send(body)
         assert status == 200
         assert answer["response"]["uid"] == "u-1"
         found = answer["response"]["status"]
         assert (found["code"], found["reason"]) == (413, "RequestTooLarge")
         assert "it needed more than the 128 MiB of memory" in found["message"]
-        assert await served_.jobs() == ["review memory"]
-        assert await served_.counted("limited", "RequestTooLarge")
+        assert await served.jobs() == ["review memory"]
+        assert await served.counted("limited", "RequestTooLarge")
+        (line,) = [record for record in caplog.records if record.getMessage() == "denied"]
+        assert (vars(line)["outcome"], vars(line)["limit"]) == ("limited", "memory")
         # Whoever comes next is served by the spare process.
-        assert (await served_.webhook.ask(review(padded(instance()))))["allowed"] is True
-    (line,) = [record for record in caplog.records if record.getMessage() == "denied"]
-    assert (vars(line)["outcome"], vars(line)["limit"]) == ("limited", "memory")
-
-
-async def test_the_same_of_an_unknown_sender_is_answered_with_413(tmp_path: Path) -> None:
-    # No API server writes a blank there.
-    body = as_api_server(full_of_objects()).replace(b'"uid":', b'"uid" :')
-    async with served(tmp_path, worker_processes=SMALL) as served_:
-        status, answer = await served_.webhook.send(body)
+        assert (await webhook.ask(review(padded(instance()))))["allowed"] is True
+        # An unknown sender, since no API server writes a blank there, is answered with 413.
+        now = await Served.of(webhook)
+        status, answer = await webhook.send(body.replace(b'"uid":', b'"uid" :'))
         assert (status, answer["reason"]) == (413, "RequestTooLarge")
-        assert await served_.counted("limited", "RequestTooLarge")
+        assert await now.counted("limited", "RequestTooLarge")
 
 
 def as_api_server(request: JsonObject) -> bytes:
@@ -384,38 +398,45 @@ def wide(version_name: str, count: int, **parameter: Any) -> JsonObject:
 
 
 async def test_a_version_with_half_a_million_parameters_is_counted_and_not_parsed(
-    tmp_path: Path,
+    served: Served,
+    versions: Replaced,
 ) -> None:
     api = OperatorVersionsApi([wide("first-1", 450_000)], {"live-1": wide("live-1", 450_000)})
     live = instance(operatorVersion={"name": "live-1"})
-    async with following(api, timeout=30.0) as source, served(tmp_path, source) as served_:
+    async with following(api, timeout=30.0) as source:
+        versions.source = source
         for new in (instance(), live, padded(instance())):
-            status = await served_.status(review(new))
+            status = await served.status(review(new))
             assert (status["code"], status["reason"]) == (413, "OperatorVersionTooLarge")
             assert "spec.parameters has 450000 entries, more than 2000" in status["message"]
         assert source._parsed == {}
-        assert await served_.jobs() == ["review ok"]
-        assert await served_.counted("limited", "OperatorVersionTooLarge")
+        assert await served.jobs() == ["review ok"]
+        assert await served.counted("limited", "OperatorVersionTooLarge")
 
 
-async def test_the_largest_version_that_is_read_serves_both_sides(tmp_path: Path) -> None:
+async def test_the_largest_version_that_is_read_serves_both_sides(
+    served: Served, versions: Replaced
+) -> None:
     large = version("first-1", 5)
     large["spec"]["parameters"] = [
         {"name": f"P{n}", "value-type": "integer", "description": "x" * 100} for n in range(2000)
     ]
     api = OperatorVersionsApi([large])
-    async with following(api) as source, served(tmp_path, source) as served_:
+    async with following(api) as source:
+        versions.source = source
         for new, reason in (
             (instance({"P1999": "1"}), ""),
             (instance({"P1": "x"}), "ParameterInvalid"),
         ):
             for sent in (new, padded(new)):
-                response = await served_.webhook.ask(review(sent))
+                response = await served.webhook.ask(review(sent))
                 assert response.get("status", {}).get("reason", "") == reason
-        assert await served_.jobs() == ["review ok"] * 4
+        assert await served.jobs() == ["review ok"] * 4
 
 
-async def test_a_retry_is_judged_by_the_whole_version_in_a_worker(tmp_path: Path) -> None:
+async def test_a_retry_is_judged_by_the_whole_version_in_a_worker(
+    served: Served, versions: Replaced
+) -> None:
     whole = version("first-1", 5)
     digest = OperatorVersion.from_wire(whole).digest
     api = OperatorVersionsApi([whole], {"first-1": whole})
@@ -425,25 +446,28 @@ async def test_a_retry_is_judged_by_the_whole_version_in_a_worker(tmp_path: Path
         "lastRun": {"plan": "deploy", "uid": "old", "operatorVersionDigest": digest},
     }
     new = instance(planExecution={"planName": "deploy", "retryOf": "old"})
-    async with following(api) as source, served(tmp_path, source) as served_:
-        answer = await served_.webhook.ask(review(new, old))
+    async with following(api) as source:
+        versions.source = source
+        answer = await served.webhook.ask(review(new, old))
         assert answer["allowed"]
         whole["spec"]["templates"]["a.yaml"] = "edited"
-        status = await served_.status(review(new, old))
+        status = await served.status(review(new, old))
         assert status["reason"] == "RetryChanged"
-        assert await served_.jobs() == ["review ok"] * 4
+        assert await served.jobs() == ["review ok"] * 4
         # One that was honoured needs nothing of it.
         old["status"]["planStatus"]["deploy"]["retried"] = "old"
-        assert (await served_.webhook.ask(review(new, old)))["allowed"]
+        assert (await served.webhook.ask(review(new, old)))["allowed"]
         assert api.reads == ["first-1"] * 2
 
 
 async def test_a_version_of_another_shape_is_unreadable_and_a_worker_says_where(
-    tmp_path: Path,
+    served: Served,
+    versions: Replaced,
 ) -> None:
     api = OperatorVersionsApi([wide("first-1", 100, name=7)])
-    async with following(api) as source, served(tmp_path, source) as served_:
+    async with following(api) as source:
+        versions.source = source
         for new in (instance(), padded(instance())):
-            status = await served_.status(review(new))
+            status = await served.status(review(new))
             assert (status["code"], status["reason"]) == (500, "OperatorVersionUnreadable")
             assert "ns/first-1 cannot be read: spec.parameters.0.name" in status["message"]

@@ -83,10 +83,3 @@ async def test_a_missing_kubeconfig_is_named_and_ends_with_code_1(tmp_path: Path
     process = await start(tmp_path, KUBECONFIG=str(tmp_path / "missing"))
     assert str(tmp_path / "missing") in (await line(process, "cannot start"))["error"]
     assert await ended(process) == 1
-
-
-async def test_a_wrong_option_ends_with_code_2(tmp_path: Path) -> None:
-    process = await start(tmp_path, PORT="many")
-    assert process.stderr is not None
-    assert b"KUDO_WEBHOOK_PORT: 'many' is no port" in await process.stderr.read()
-    assert await ended(process) == 2

@@ -4,15 +4,17 @@ import base64
 import logging
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-import aiohttp
 import orjson
 import pytest
 
+from kubeio.client import Client
 from kudo_webhook.certificates.files import Files
 from kudo_webhook.certificates.served import Served
-from tests.unit.webhook.harness import write_pair
-from tests.unit.webhook.test_webhook_process import KUBECONFIG, ended, line, start
+from tests.unit.kubeio.fake_api import fake_api
+from tests.unit.webhook.harness import running, write_pair
+from tests.unit.webhook.test_webhook_lifecycle import unready
 
 
 @pytest.fixture
@@ -112,39 +114,33 @@ def test_where_somebody_else_names_the_authority_the_pair_is_served(
     assert served.issuer == b""
 
 
-@pytest.mark.parametrize("known_by", ["nothing", "public roots", "the file of the webhooks"])
-async def test_the_process_is_not_ready_while_the_authority_is_not_known(
-    tmp_path: Path, known_by: str
-) -> None:
-    (tmp_path / "config").write_text(KUBECONFIG)
+async def test_it_is_not_ready_while_the_authority_is_not_known(tmp_path: Path) -> None:
     write_pair(tmp_path)
-    client: dict[str, object] = {"service": {"name": "kudo-webhook"}}
-    if known_by == "the file of the webhooks":
-        client["caBundle"] = base64.b64encode((tmp_path / "tls.crt").read_bytes()).decode()
+    ours = base64.b64encode((tmp_path / "tls.crt").read_bytes()).decode()
+    found = {
+        "nothing": await problem(tmp_path),
+        "public roots": await problem(tmp_path, public_roots=True),
+        "the file of the webhooks": await problem(tmp_path, caBundle=ours),
+    }
+    missing_file = f"no certificate is loaded: {tmp_path}/ca.crt is missing"
+    assert found.pop("nothing").startswith(missing_file)
+    assert found == {"public roots": "", "the file of the webhooks": ""}
+
+
+async def problem(folder: Path, *, public_roots: bool = False, **trusted: str) -> str:
+    """Return why a webhook that registers itself serves no certificate."""
+    client: dict[str, object] = {"service": {"name": "kudo-webhook"}, **trusted}
     hooks = [{"name": "m", "clientConfig": client}]
-    webhooks = tmp_path / "webhooks.json"
+    webhooks = folder / "webhooks.json"
     webhooks.write_bytes(orjson.dumps({"mutating": hooks, "validating": hooks}))
-    process = await start(
-        tmp_path,
-        KUBECONFIG=str(tmp_path / "config"),
-        REGISTER=str(webhooks),
-        TLS_CA=str(tmp_path / "ca.crt"),
-        PUBLIC_ROOTS=str(known_by == "public roots").lower(),
-    )
-    ports = await line(process, "listening")
-
+    options: dict[str, Any] = {
+        "register": webhooks,
+        "tls_ca": folder / "ca.crt",
+        "public_roots": public_roots,
+    }
     async with (
-        aiohttp.ClientSession() as session,
-        session.get(f"http://127.0.0.1:{ports['probe_port']}/readyz") as answer,
+        fake_api() as api,
+        Client(api.config) as to_api,
+        running(folder, client=to_api, **options) as webhook,
     ):
-        failing = (await answer.json())["failing"]
-    process.terminate()
-    assert await ended(process) == 0
-
-    reason = failing.pop("certificate", "")
-    # Worker processes may still be on their way.
-    assert set(failing) - {"workers"} == {"operatorversions"}
-    if known_by == "nothing":
-        assert reason.startswith(f"no certificate is loaded: {tmp_path}/ca.crt is missing")
-    else:
-        assert reason == ""
+        return (await unready(webhook)).get("certificate", "")

@@ -22,7 +22,7 @@ from tests.unit.webhook.harness import (
     until,
     write_pair,
 )
-from tests.unit.webhook.test_webhook_lifecycle import readiness
+from tests.unit.webhook.test_webhook_lifecycle import failing_checks, unready
 
 CLOSED = 'kudo_admission_connections_closed_total{reason="handshake_failed"}'
 
@@ -51,7 +51,7 @@ async def test_only_clients_of_the_authority_are_answered(tmp_path: Path) -> Non
 
 
 async def is_ready(webhook: Webhook) -> bool:
-    return not await readiness(webhook)
+    return not await failing_checks(webhook)
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ async def test_without_the_authority_it_is_not_ready_and_answers_nobody(tmp_path
     async with running(tmp_path, client_ca=path) as webhook:
 
         async def told(text: str) -> bool:
-            return text in (await readiness(webhook)).get("client CA", "")
+            return text in (await unready(webhook)).get("client CA", "")
 
         await until(lambda: told(f"{path}: No such file"))
         assert not await answered(webhook, ours.client(tmp_path))
