@@ -245,8 +245,6 @@ async def test_a_limit_that_leaves_jobs_no_memory_is_logged(
     ("text", "told"),
     [
         ("raise RuntimeError('broken')", "RuntimeError: broken"),
-        ("import no_such_module", "ModuleNotFoundError: No module named 'no_such_module'"),
-        ("", "AttributeError: module 'broken' has no attribute 'HANDLERS'"),
         ("import os; os._exit(4)", "it ended with exit code 4"),
     ],
 )
@@ -257,7 +255,7 @@ async def test_handlers_that_cannot_be_loaded_are_logged_and_tried_again(
     module.write_text(text)
     pool = Pool("broken", path=[tmp_path])
     task = asyncio.create_task(pool.run())
-    await until(lambda: len(caplog.records) >= 3)
+    await until(lambda: len(caplog.records) >= 2)
     assert not pool.ready
     assert caplog.records[0].levelno == logging.ERROR
     assert caplog.records[0].__dict__["error"] == told
@@ -268,7 +266,7 @@ async def test_handlers_that_cannot_be_loaded_are_logged_and_tried_again(
 
 async def test_every_call_is_observed_once(caplog: pytest.LogCaptureFixture) -> None:
     seen: list[Observation] = []
-    limits = Limits(wall=3, answer=10, payload=10)
+    limits = Limits(wall=1, answer=10, payload=10)
     async with running(limits=limits, observe=seen.append) as pool:
         calls = [
             ("echo", b""),
@@ -293,7 +291,7 @@ async def test_every_call_is_observed_once(caplog: pytest.LogCaptureFixture) -> 
         ("burn", "cancelled"),
         ("echo", "busy"),
     ]
-    assert seen[2].seconds >= 3
+    assert seen[2].seconds >= 1
     assert seen[4].seconds == 0
 
 
@@ -360,7 +358,7 @@ async def test_a_job_is_observed_with_its_tenant_and_its_cpu_time() -> None:
 @pytest.mark.parametrize(
     ("handler", "payload", "fewest"),
     # An end is noticed at once; what is large comes in pieces.
-    [("large", b"1000000", 3), ("echo", bytes(1_000_000), 3), ("leave", b"", 2)],
+    [("large", b"500000", 3), ("echo", bytes(500_000), 3), ("leave", b"", 2)],
 )
 async def test_a_call_cancelled_at_any_await_gives_its_place_back(
     handler: str, payload: bytes, fewest: int
