@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import pytest_asyncio
 
 from kudo.jobs.render import Output, Request
 from kudo.objects.dependency_hash import content_digest
@@ -17,6 +18,8 @@ from kudo.rendering import Variables
 from kudo.tasks import FatalTaskError, TransientTaskError
 from kudo_reconciler.execution.rendering import Renderer
 from workers import Limits, Observation, Pool
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 LACKING = Path(__file__).parents[3] / "support" / "handlers"
 CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
@@ -66,6 +69,19 @@ async def bench(
             await task
 
 
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def shared() -> AsyncIterator[Bench]:
+    async with bench() as found:
+        yield found
+
+
+@pytest.fixture
+def found(shared: Bench) -> Bench:
+    """Worker processes that tests share, with a renderer that knows nothing yet."""
+    shared.jobs.clear()
+    return Bench(shared.pool, shared.jobs)
+
+
 def request(
     *texts: str, output: Output = "objects", **parameters: tuple[str, str | None]
 ) -> Request:
@@ -74,11 +90,10 @@ def request(
     return Request(output, tuple(templates), templates, Variables({"Name": "i"}, raw))
 
 
-async def test_what_is_small_is_rendered_inline() -> None:
-    async with bench() as found:
-        (obj,) = await found.objects(request(CONFIG_MAP, P=("array", "[1]")))
-        assert obj["metadata"] == {"name": "a"}
-        assert found.jobs == []
+async def test_what_is_small_is_rendered_inline(found: Bench) -> None:
+    (obj,) = await found.objects(request(CONFIG_MAP, P=("array", "[1]")))
+    assert obj["metadata"] == {"name": "a"}
+    assert found.jobs == []
 
 
 @pytest.mark.parametrize(
@@ -99,39 +114,37 @@ async def test_what_is_small_is_rendered_inline() -> None:
     ],
     ids=lambda asked: asked.templates["t0.yaml"][-40:],
 )
-async def test_what_is_larger_is_rendered_by_a_worker(asked: Request) -> None:
-    async with bench() as found:
-        objects = await found.objects(asked)
-        assert [obj["metadata"] for obj in objects] == [{"name": "a"}] * len(asked.resources)
-        assert [job.outcome for job in found.jobs] == ["ok"]
+async def test_what_is_larger_is_rendered_by_a_worker(found: Bench, asked: Request) -> None:
+    objects = await found.objects(asked)
+    assert [obj["metadata"] for obj in objects] == [{"name": "a"}] * len(asked.resources)
+    assert [job.outcome for job in found.jobs] == ["ok"]
 
 
-async def test_what_needed_a_worker_goes_straight_there() -> None:
+async def test_what_needed_a_worker_goes_straight_there(found: Bench) -> None:
     asked = request(LONG)
-    async with bench() as found:
-        first = await found.objects(asked)
-        assert await found.objects(asked) == first
-        assert [job.handler for job in found.jobs] == ["render", "render"]
+    first = await found.objects(asked)
+    assert await found.objects(asked) == first
+    assert [job.handler for job in found.jobs] == ["render", "render"]
 
 
-async def test_an_error_that_is_no_limit_is_final_inline() -> None:
-    async with bench() as found:
-        error = await found.failure(request("{{ .Nowhere }}"))
-        assert "map has no entry" in str(error)
-        assert found.jobs == []
+async def test_an_error_that_is_no_limit_is_final_inline(found: Bench) -> None:
+    error = await found.failure(request("{{ .Nowhere }}"))
+    assert "map has no entry" in str(error)
+    assert found.jobs == []
 
 
-async def test_what_was_too_much_for_a_worker_is_refused_at_once_with_the_same_text() -> None:
+async def test_what_was_too_much_for_a_worker_is_refused_at_once_with_the_same_text(
+    found: Bench,
+) -> None:
     asked = request("{{ range 100000000 }}{{ end }}")
-    async with bench() as found:
-        first = await found.failure(asked)
-        second = await found.failure(asked)
-        assert (first.reason, first.limit) == ("TaskRenderingError", "steps")
-        assert str(second) == str(first)
-        assert second.limit == "steps"
-        assert len(found.jobs) == 1
-        # Something else is judged by itself.
-        assert await found.objects(request(LONG))
+    first = await found.failure(asked)
+    second = await found.failure(asked)
+    assert (first.reason, first.limit) == ("TaskRenderingError", "steps")
+    assert str(second) == str(first)
+    assert second.limit == "steps"
+    assert len(found.jobs) == 1
+    # Something else is judged by itself.
+    assert await found.objects(request(LONG))
 
 
 async def test_a_limit_of_the_process_ends_the_step_and_is_remembered() -> None:
@@ -146,22 +159,16 @@ async def test_a_limit_of_the_process_ends_the_step_and_is_remembered() -> None:
         assert [job.outcome for job in found.jobs] == ["answer"]
 
 
-@pytest.mark.parametrize(
-    ("asked", "at"),
-    [
-        (request(LONG, CONFIG_MAP + "# LARGE"), 'template "t1.yaml"'),
-        (request(LONG, CONFIG_MAP, P=("map", "{a: b}"), Q=("map", "# LARGE")), 'parameter "Q"'),
-    ],
-)
-async def test_the_template_or_parameter_at_which_a_limit_was_exceeded_is_named(
-    asked: Request, at: str
-) -> None:
+async def test_the_template_or_parameter_at_which_a_limit_was_exceeded_is_named() -> None:
     async with bench(handlers="lacking") as found:
-        error = await found.failure(asked)
-    assert str(error) == (
-        "rendering t0.yaml, t1.yaml: it needed more than the 192 MiB of memory of a worker at "
-        f"{at}; make the templates, or the parameters they use, smaller"
-    )
+        for asked, at in (
+            (request(LONG, CONFIG_MAP + "# LARGE"), 'template "t1.yaml"'),
+            (request(LONG, CONFIG_MAP, P=("map", "{a: b}"), Q=("map", "# LARGE")), 'parameter "Q"'),
+        ):
+            assert str(await found.failure(asked)) == (
+                "rendering t0.yaml, t1.yaml: it needed more than the 192 MiB of memory of a worker "
+                f"at {at}; make the templates, or the parameters they use, smaller"
+            )
 
 
 async def test_what_is_our_fault_is_tried_again() -> None:
@@ -187,16 +194,15 @@ async def test_known_outcomes_are_bounded() -> None:
             assert len(found.jobs) == jobs
 
 
-async def test_parameter_files_and_pods_are_read_inline_and_by_workers() -> None:
+async def test_parameter_files_and_pods_are_read_inline_and_by_workers(found: Bench) -> None:
     pod = "apiVersion: v1\nkind: Pod\n"
     more = "# {{ range 20000 }}{{ end }}\n"
-    async with bench() as found:
-        for tail in ("", more):
-            file = request("A: [1]\n" + tail, output="parameters")
-            assert await found.renderer.document(file, "ns") == {"A": "- 1\n"}
-            made = await found.renderer.document(request(pod + tail, output="pod"), "ns")
-            assert made == {"apiVersion": "v1", "kind": "Pod"}
-        assert len(found.jobs) == 2
+    for tail in ("", more):
+        file = request("A: [1]\n" + tail, output="parameters")
+        assert await found.renderer.document(file, "ns") == {"A": "- 1\n"}
+        made = await found.renderer.document(request(pod + tail, output="pod"), "ns")
+        assert made == {"apiVersion": "v1", "kind": "Pod"}
+    assert len(found.jobs) == 2
 
 
 async def test_the_loop_runs_between_the_objects_of_a_large_answer() -> None:
@@ -219,20 +225,18 @@ async def test_the_loop_runs_between_the_objects_of_a_large_answer() -> None:
 
 
 @pytest.mark.parametrize("size", [10, 100_000])
-async def test_digests_are_the_same_inline_and_in_a_worker(size: int) -> None:
+async def test_digests_are_the_same_inline_and_in_a_worker(found: Bench, size: int) -> None:
     obj = {"kind": "ConfigMap", "metadata": {"name": "c"}, "data": {"a": "x" * size}}
-    async with bench() as found:
-        made = await found.renderer.digest(obj, "ns", live=True)
-        assert made == content_digest(obj)
-        assert len(found.jobs) == (size > 10)
+    made = await found.renderer.digest(obj, "ns", live=True)
+    assert made == content_digest(obj)
+    assert len(found.jobs) == (size > 10)
 
 
 @pytest.mark.parametrize("lines", [2, 20_000])
-async def test_env_files_are_read_inline_and_by_workers(lines: int) -> None:
+async def test_env_files_are_read_inline_and_by_workers(found: Bench, lines: int) -> None:
     content = b"".join(b"KEY_%d=1\n" % number for number in range(lines))
-    async with bench() as found:
-        values = await found.renderer.env_file(content, "ns")
-        assert values == {f"KEY_{number}": "1" for number in range(lines)}
-        with pytest.raises(EnvFileError, match=f"line {lines + 1} has no '='"):
-            await found.renderer.env_file(content + b"PASSWORD\n", "ns")
-        assert len(found.jobs) == (2 if lines > 2 else 0)
+    values = await found.renderer.env_file(content, "ns")
+    assert values == {f"KEY_{number}": "1" for number in range(lines)}
+    with pytest.raises(EnvFileError, match=f"line {lines + 1} has no '='"):
+        await found.renderer.env_file(content + b"PASSWORD\n", "ns")
+    assert len(found.jobs) == (2 if lines > 2 else 0)
