@@ -7,6 +7,7 @@ import orjson
 
 from kubeio.types import JsonObject
 from tests.support.apiserver.controllers.workloads import Outcome
+from tests.support.selection.cases import cases
 from tests.unit.reconciler.scenes.scene import Scene, play, version
 
 ODD: tuple[Any, ...] = ("text", 7, True, [], ["text"], [7], [None], {"a": 7}, {"a": ["x"]})
@@ -65,7 +66,7 @@ def test_no_object_of_a_template_ends_in_an_internal_error() -> None:
     async def body(scene: Scene) -> None:
         scene.life.cluster.workloads.outcome = lambda _: Outcome("stuck")
         await scene.life.put_version(version("{{ .Params.TEXT }}", deploy=["apply"]))
-        objects = list(odd_objects())
+        objects = cases(list(odd_objects()), lambda one: str(one.get("kind")), each=4)
         for number, one in enumerate(objects):
             await scene.life.user.create(f"i{number}", {"TEXT": orjson.dumps(one).decode()})
         names = [f"i{number}" for number in range(len(objects))]
