@@ -111,9 +111,9 @@ async def test_a_job_that_burns_cpu_is_ended_by_the_kernel() -> None:
 
 
 async def test_the_cpu_limit_is_one_of_each_job_and_not_of_the_process() -> None:
-    async with running(settled=False, limits=Limits(cpu=0.5, wall=300)) as pool:
-        # Each uses most of a limit that the process exceeds, also in full seconds.
-        answers = {await pool.call("burn_for", b"0.35", tenant="a") for _ in range(4)}
+    async with running(settled=False, limits=Limits(cpu=1, wall=300)) as pool:
+        # Each uses the larger part of a limit that the process exceeds, also in full seconds.
+        answers = {await pool.call("burn_for", b"0.6", tenant="a") for _ in range(4)}
     assert len(answers) == 1
 
 
