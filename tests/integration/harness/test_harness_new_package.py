@@ -3,10 +3,13 @@
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.integration.harness.whole_suites import kudo_test
 from tests.support.cluster.commands import run
 
 
+@pytest.mark.long
 async def test_the_first_case_of_a_new_package_passes(tmp_path: Path) -> None:
     """Uninstalling ends within 30 seconds: the garbage collector knows Instances from the start."""
     plugin = Path(sys.executable).with_name("kubectl-kudo")

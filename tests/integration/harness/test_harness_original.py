@@ -3,11 +3,14 @@
 import shutil
 from pathlib import Path
 
+import pytest
+
 from tests.integration.harness.whole_suites import files, kudo_test
 
 ORIGINAL = Path(__file__).parent / "suites" / "original"
 
 
+@pytest.mark.long
 async def test_a_suite_of_kudo_0_19_passes_unchanged(tmp_path: Path) -> None:
     folder = shutil.copytree(ORIGINAL, tmp_path / "operators")
     before = files(folder)

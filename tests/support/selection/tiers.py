@@ -1,8 +1,9 @@
-"""Tiers: which tests a run consists of, and that the smoke tests share one cluster.
+"""Tiers: which tests a run consists of, that the smoke tests share one cluster, what begins first.
 
 `tests/README.md` says what each tier is for. Without `--tier`, all tests named are run.
 """
 
+from collections import Counter
 from typing import Final
 
 import pytest
@@ -29,7 +30,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         (kept if belongs(item, tier) else left_out).append(item)
     config.hook.pytest_deselected(items=left_out)
-    items[:] = kept
+    items[:] = long_first(kept) if tier == "integration" else kept
 
 
 def is_real(config: pytest.Config) -> bool:
@@ -47,6 +48,16 @@ def belongs(item: pytest.Item, tier: str) -> bool:
     return not is_campaign
 
 
+def long_first(items: list[pytest.Item]) -> list[pytest.Item]:
+    """Return tests in the order of their files: those with a long test, then those with many.
+
+    A file goes to one worker. The longest ones, begun last, would be waited for alone.
+    """
+    long = {item.path for item in items if item.get_closest_marker("long")}
+    many = Counter(item.path for item in items)
+    return sorted(items, key=lambda item: (item.path not in long, -many[item.path]))
+
+
 class OneCluster(LoadScopeScheduling):  # type: ignore[misc]
     """Gives all tests on a real API server to one worker, and the others out by file."""
 
@@ -56,4 +67,7 @@ class OneCluster(LoadScopeScheduling):  # type: ignore[misc]
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> OneCluster | None:
-    return OneCluster(config, log) if config.getoption("tier") == "test" else None
+    tier = config.getoption("tier")
+    if tier == "integration":
+        config.option.loadscopereorder = False  # the tests are in order
+    return OneCluster(config, log) if tier == "test" else None
