@@ -7,6 +7,8 @@ and renders them.
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 from kubeio.client import Client
 from kubeio.errors import Forbidden
 from kubeio.kinds import NAMESPACES, PODS
@@ -23,10 +25,11 @@ REAL = {"galera", "pipe-page"}
 """Their pods must really run, with more rights."""
 
 
-async def test_the_suites_of_all_examples_pass_on_a_cluster_of_their_own() -> None:
+@pytest.mark.long
+async def test_the_suites_of_all_examples_pass(world: World) -> None:
     before = files(EXAMPLES)
 
-    done = await kudo_test(ROOT, "examples/")
+    done = await kudo_test(ROOT, "examples/", on=world.installation.cluster)
 
     assert done.code == 0, done.output
     assert "All 11 cases passed" in done.output
