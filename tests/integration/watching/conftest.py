@@ -8,7 +8,6 @@ from aiohttp import web
 
 from kubeio.connection.config import load_config
 from tests.faults.injection.faults import Rules
-from tests.faults.injection.paths import Target
 from tests.faults.injection.proxy import Answer, Proxy
 from tests.faults.injection.reconcilers import Reconcilers
 from tests.faults.injection.roles import write_of
@@ -18,24 +17,13 @@ from tests.support.cluster.world import World
 
 @dataclass
 class WatchingProxy(Proxy):
-    """Refuses lists, and lets something happen before a write.
+    """Lets something happen before a write.
 
     Attributes:
-        failing: Resources whose lists are refused, with the status of the answer.
         before: What happens before the write with this label goes on its way.
     """
 
-    failing: dict[str, int] = field(default_factory=dict)
     before: dict[str, Callable[[], Awaitable[object]]] = field(default_factory=dict)
-
-    async def _read(
-        self, reconciler: str, request: web.Request, target: Target | None
-    ) -> web.StreamResponse:
-        status = self.failing.get(target.resource) if target and not target.name else None
-        if status is None:
-            return await super()._read(reconciler, request, target)
-        body = {"kind": "Status", "status": "Failure", "message": "not today", "code": status}
-        return web.json_response(body, status=status)
 
     async def _forward(self, request: web.Request, body: bytes) -> Answer:
         write = write_of(request.method, request.path, request.content_type, body)
