@@ -35,17 +35,6 @@ def old(site: Site) -> Iterator[Site]:
     site.kubectl("delete", "--ignore-not-found", "--filename=-", text=yaml.safe_dump_all(objects))
 
 
-def test_beside_the_old_manager_nothing_is_installed_and_the_flag_is_named(old: Site) -> None:
-    done = init(old, BUILT_IN)
-
-    assert done.code == 255
-    [line] = done.stderr.splitlines()
-    assert "KUDO 0.19 is installed in this cluster: StatefulSet kudo-system/kudo-con" in line
-    assert f"MutatingWebhookConfiguration {OLD}" in line
-    assert "run the same command with --take-over" in line
-    assert "kudo-webhook" not in old.names("deployments", f"--namespace={NAMESPACE}")
-
-
 @pytest.mark.campaign
 def test_the_old_manager_is_found_where_its_configuration_says(old: Site) -> None:
     old.kubectl("create", "namespace", "elsewhere")
@@ -69,7 +58,15 @@ def test_a_take_over_that_is_not_ready_leaves_the_old_webhook(old: Site) -> None
     assert manager["spec"]["replicas"] == 0
 
 
-async def test_the_old_manager_goes_once_the_new_webhook_is_asked(old: Site) -> None:
+async def test_the_old_manager_goes_by_the_flag_once_the_new_webhook_is_asked(old: Site) -> None:
+    refused = await asyncio.to_thread(init, old, BUILT_IN)
+    assert refused.code == 255
+    [line] = refused.stderr.splitlines()
+    assert "KUDO 0.19 is installed in this cluster: StatefulSet kudo-system/kudo-con" in line
+    assert f"MutatingWebhookConfiguration {OLD}" in line
+    assert "run the same command with --take-over" in line
+    assert "kudo-webhook" not in old.names("deployments", f"--namespace={NAMESPACE}")
+
     instance = {"apiVersion": "kudo.dev/v1beta1", "kind": "Operator"}
     old.apply({**instance, "metadata": {"name": "tea", "namespace": "default"}})
     # Its first half, so that the webhook can be started beside the cluster.
