@@ -24,7 +24,7 @@ from tests.support.cluster.world import World
 
 pytestmark = pytest.mark.cluster
 
-SHORT = ("--leaf-lifetime=15s", "--ca-lifetime=30s")
+SHORT = ("--leaf-lifetime=15s", "--ca-lifetime=36s")
 QUICK = ("--leaf-lifetime=30s", "--ca-lifetime=12h")
 
 Started = Callable[..., Awaitable[Replicas]]
