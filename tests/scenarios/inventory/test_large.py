@@ -16,19 +16,21 @@ from tests.support.world.records import (
     versions,
 )
 
-OBJECTS, LEFT = 1200, 1190
-MANY = """{{ range $n := until (int .Params.COUNT) }}
+OBJECTS, HALF, LEFT = 1200, 600, 1190
+"""More than a task may have, and fewer than an Instance may have."""
+MANY = """{{ range $n := untilStep (%s) (%s) 1 }}
 ---
 apiVersion: v1
 kind: ConfigMap
 metadata:
-  name: {{ $.Name }}-{{ printf "%04d" $n }}
+  name: {{ $.Name }}-{{ printf "%%04d" $n }}
 {{ end }}"""
 
 
 async def test_twelve_hundred_objects_are_on_record_in_three_inventories(world: World) -> None:
     parameters = [build.parameter("COUNT", str(OBJECTS))]
-    many = version("v1", {"task": [MANY]}, parameters=parameters)
+    tasks = {"low": [MANY % ("0", HALF)], "high": [MANY % (HALF, "int .Params.COUNT")]}
+    many = version("v1", tasks, parameters=parameters)
     await install(world, many)
 
     found = await shards(world)
