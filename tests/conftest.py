@@ -22,9 +22,8 @@ settings.load_profile("deep" if DEEP else "usual")
 
 heed_ignored()
 
-_UNITS, _SCENARIOS = "tests/unit/", "tests/scenarios/"
-_FAST = pytest.mark.timeout(60, func_only=True)
-_USUAL = pytest.mark.timeout(300, func_only=True)
+_UNITS, _SCENARIOS, _NODE = "tests/unit/", "tests/scenarios/", "tests/e2e/"
+_FAST, _USUAL, _SLOW = (pytest.mark.timeout(n, func_only=True) for n in (60, 300, 1200))
 """How long a test may take without its fixtures before it counts as hanging."""
 
 _FIGURE = "figure"
@@ -36,7 +35,8 @@ def pytest_itemcollected(item: pytest.Item) -> None:
         fast = item.nodeid.startswith(_UNITS) or (
             item.nodeid.startswith(_SCENARIOS) and item.config.getoption("world") == "memory"
         )
-        item.add_marker(_FAST if fast else _USUAL)
+        slow = item.nodeid.startswith(_NODE)
+        item.add_marker(_FAST if fast else _SLOW if slow else _USUAL)
 
 
 @pytest.fixture
