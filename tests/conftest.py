@@ -32,11 +32,15 @@ _FIGURE = "figure"
 def pytest_itemcollected(item: pytest.Item) -> None:
     """Give each test the time limit of its folder; properties tried at length have none."""
     if not DEEP:
-        fast = item.nodeid.startswith(_UNITS) or (
-            item.nodeid.startswith(_SCENARIOS) and item.config.getoption("world") == "memory"
-        )
-        slow = item.nodeid.startswith(_NODE)
-        item.add_marker(_FAST if fast else _SLOW if slow else _USUAL)
+        item.add_marker(_limit(item))
+
+
+def _limit(item: pytest.Item) -> pytest.MarkDecorator:
+    if item.nodeid.startswith(_NODE):
+        return _SLOW
+    in_memory = item.config.getoption("world") == "memory"
+    fast = item.nodeid.startswith((_UNITS, _SCENARIOS) if in_memory else _UNITS)
+    return _FAST if fast else _USUAL
 
 
 @pytest.fixture

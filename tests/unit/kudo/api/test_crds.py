@@ -1,5 +1,6 @@
 """The CustomResourceDefinitions: fresh, structural, and with every field of the original."""
 
+import functools
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from goyaml import load
 from kudo.api import ExecutionStatus, JsonObject
 from kudo.api.crds import definitions, files, main
 
-_DEFINITIONS = definitions()
+_definitions = functools.cache(definitions)
 _CRDS = Path(__file__).parents[4] / "crds"
 
 _REFERENCE = ["apiVersion", "fieldPath", "kind", "name", "namespace", "resourceVersion", "uid"]
@@ -92,7 +93,7 @@ _FIELDS = {
 
 
 def _schema(plural: str) -> JsonObject:
-    schema: JsonObject = _DEFINITIONS[plural]["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    schema: JsonObject = _definitions()[plural]["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
     return schema
 
 
@@ -142,7 +143,7 @@ def test_stale_and_missing_files_are_named(
 
 def test_the_files_are_the_definitions_as_yaml() -> None:
     read = {name: load(text) for name, text in files().items()}
-    assert read == {f"{plural}.yaml": crd for plural, crd in _DEFINITIONS.items()}
+    assert read == {f"{plural}.yaml": crd for plural, crd in _definitions().items()}
 
 
 @pytest.mark.parametrize("crd", _FIELDS)
@@ -287,7 +288,7 @@ def test_conditions_are_those_of_kubernetes() -> None:
 def test_names_are_the_original_ones_and_a_short_one(
     plural: str, kind: str, short_name: str
 ) -> None:
-    crd = _DEFINITIONS[plural]
+    crd = _definitions()[plural]
     assert crd["metadata"]["name"] == f"{plural}.kudo.dev"
     assert crd["spec"]["scope"] == "Namespaced"
     assert crd["spec"]["names"] == {
@@ -301,7 +302,7 @@ def test_names_are_the_original_ones_and_a_short_one(
 
 
 def test_only_instances_have_a_status_subresource() -> None:
-    versions = {plural: crd["spec"]["versions"][0] for plural, crd in _DEFINITIONS.items()}
+    versions = {plural: crd["spec"]["versions"][0] for plural, crd in _definitions().items()}
     assert [plural for plural, version in versions.items() if "subresources" in version] == [
         "instances"
     ]
@@ -322,7 +323,7 @@ def test_only_instances_have_a_status_subresource() -> None:
     ],
 )
 def test_kubectl_get_shows_what_people_look_for(plural: str, columns: list[str]) -> None:
-    printed = _DEFINITIONS[plural]["spec"]["versions"][0]["additionalPrinterColumns"]
+    printed = _definitions()[plural]["spec"]["versions"][0]["additionalPrinterColumns"]
     assert [column["name"] for column in printed] == columns
     for column in printed:
         path = column["jsonPath"].split("[?")[0].removeprefix(".")

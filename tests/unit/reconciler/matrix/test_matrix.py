@@ -4,6 +4,8 @@ KUDO_ALL_CASES=1 has four times as many cells run.
 All cells: `python -m tests.unit.reconciler.matrix`; one of them: `--cell 'STAGE: LABEL: FAULT'`.
 """
 
+import math
+
 import pytest
 
 from tests.faults.cells.lives import NEVER_STRUCK
@@ -35,7 +37,7 @@ def spread(cells: list[Cell], count: int) -> list[Cell]:
 
 
 def _more(group: Group) -> int:
-    return _TIMES * -(-group.part // 2)
+    return _TIMES * math.ceil(group.part / 2)
 
 
 @pytest.mark.parametrize("group", [group.name for group in GROUPS])
