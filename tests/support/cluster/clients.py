@@ -14,6 +14,8 @@ from tests.support.cluster.interface import World
 from tests.support.cluster.resources import NAMESPACES
 from tests.support.cluster.waiting import wait_until
 
+# For one call: a busy machine may take ten times as long as an idle one to validate 450,000 items.
+CALL_SECONDS = 120.0
 _CLOSING_SECONDS = 3.0
 
 
@@ -22,7 +24,7 @@ async def client_of(kubeconfig: Path) -> AsyncIterator[Client]:
     """Yield a client; at the end its connections are closed, those of broken off watches, too."""
     selector = asyncio.get_running_loop()._selector  # type: ignore[attr-defined]
     before = len(selector.get_map())
-    async with Client(load_config(kubeconfig)) as client:
+    async with Client(load_config(kubeconfig), timeout=CALL_SECONDS) as client:
         yield client
 
     async def closed() -> bool:

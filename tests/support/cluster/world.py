@@ -19,7 +19,7 @@ from kudo_cluster.installation import Installation, Service
 from tests.support import build
 from tests.support.build import Json
 from tests.support.cluster import interface
-from tests.support.cluster.clients import new_namespace
+from tests.support.cluster.clients import CALL_SECONDS, new_namespace
 from tests.support.cluster.commands import Done, environment, run
 from tests.support.cluster.resources import CONFIG_MAPS, INSTANCES, OPERATORS, VERSIONS
 from tests.support.cluster.waiting import events_written
@@ -115,7 +115,8 @@ class World(interface.World):
 
     @asynccontextmanager
     async def client_as(self, who: Role) -> AsyncIterator[Client]:
-        async with Client(load_config(self.installation.cluster.kubeconfig(who))) as client:
+        kubeconfig = self.installation.cluster.kubeconfig(who)
+        async with Client(load_config(kubeconfig), timeout=CALL_SECONDS) as client:
             yield client
 
     def without_webhooks(self) -> AbstractAsyncContextManager[None]:
