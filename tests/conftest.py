@@ -1,7 +1,8 @@
 """Fixtures that all tests can ask for; nothing starts before a test asks."""
 
+import gc
 import resource
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 
 import pytest
 from hypothesis import settings
@@ -27,6 +28,17 @@ _FAST, _USUAL, _SLOW = (pytest.mark.timeout(n, func_only=True) for n in (60, 300
 """How long a test may take without its fixtures before it counts as hanging."""
 
 _FIGURE = "figure"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Keep the garbage collector away from what lives as long as the run: modules and items."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
