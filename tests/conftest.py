@@ -23,7 +23,8 @@ settings.load_profile("deep" if DEEP else "usual")
 
 heed_ignored()
 
-_UNITS, _SCENARIOS, _NODE = "tests/unit/", "tests/scenarios/", "tests/e2e/"
+_UNITS, _SCENARIOS = "tests/unit/", "tests/scenarios/"
+_NODE, _INSTALLED = "tests/e2e/", "tests/plugin/"
 _FAST, _USUAL, _SLOW = (pytest.mark.timeout(n, func_only=True) for n in (60, 300, 1200))
 """How long a test may take without its fixtures before it counts as hanging."""
 
@@ -48,7 +49,7 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 
 def _limit(item: pytest.Item) -> pytest.MarkDecorator:
-    if item.nodeid.startswith(_NODE):
+    if item.nodeid.startswith((_NODE, _INSTALLED)):
         return _SLOW
     in_memory = item.config.getoption("world") == "memory"
     fast = item.nodeid.startswith((_UNITS, _SCENARIOS) if in_memory else _UNITS)

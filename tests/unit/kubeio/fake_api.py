@@ -246,7 +246,7 @@ async def fake_api() -> AsyncIterator[FakeApi]:
         await runner.cleanup()
 
 
-async def until(condition: Callable[[], object], seconds: float = 5.0) -> None:
+async def until(condition: Callable[[], object], seconds: float = 30.0) -> None:
     """Wait until a condition holds; the sockets are real, so is the time."""
     async with within(seconds, condition):
         while not condition():  # noqa: ASYNC110 - the condition is anything at all

@@ -196,7 +196,7 @@ async def served_serial(port: int, *, server_name: str | None = None) -> int:
         await writer.wait_closed()
 
 
-async def until(condition: Callable[[], Awaitable[bool]], *, seconds: float = 10.0) -> None:
+async def until(condition: Callable[[], Awaitable[bool]], *, seconds: float = 30.0) -> None:
     """Wait until an async condition holds."""
     async with within(seconds, condition):
         while not await condition():  # noqa: ASYNC110 - files and sockets set no event
