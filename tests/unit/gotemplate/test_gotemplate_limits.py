@@ -56,9 +56,9 @@ def test_data_is_copied_for_functions_that_change_it_alone() -> None:
     assert limit_of('{{ define "a" }}{{ set . "a" 1 }}{{ end }}', limits, **data) == "steps"
 
 
-@pytest.mark.parametrize(
-    ("text", "needed"),
-    [
+def test_each_field_counts_as_a_token(subtests: pytest.Subtests) -> None:
+    """The delimiter at the end of an action counts when another token is read."""
+    table = [
         ("{{ .a.b.c }}", 4),
         ("text{{ .a.b.c }}", 5),
         ("{{ .a.b.c }}{{ .a }}", 7),
@@ -67,31 +67,28 @@ def test_data_is_copied_for_functions_that_change_it_alone() -> None:
         ("{{ $.a.b.c }}", 5),
         ("{{ $ }}", 2),
         ("{{ if .a }}x{{ else }}y{{ end }}", 11),
-    ],
-)
-def test_each_field_counts_as_a_token(text: str, needed: int) -> None:
-    """The delimiter at the end of an action counts when another token is read."""
-    data = {"a": {"b": {"c": "xyz"}}}
+    ]
+    for text, needed in table:
+        with subtests.test(text=text, needed=needed):
+            data = {"a": {"b": {"c": "xyz"}}}
 
-    assert render(text, Limits(tokens=needed), **data)
-    assert limit_of(text, Limits(tokens=needed - 1), **data) == "tokens"
+            assert render(text, Limits(tokens=needed), **data)
+            assert limit_of(text, Limits(tokens=needed - 1), **data) == "tokens"
 
 
-@pytest.mark.parametrize(
-    "nest",
-    [
+def test_nesting(subtests: pytest.Subtests) -> None:
+    table: list[Callable[[int], str]] = [
         lambda n: "{{" + "(" * n + "1" + ")" * n + "}}",
         lambda n: "{{ if 1 }}" * n + "{{ end }}" * n,
         lambda n: "{{ if 0 }}" + "{{ else if 1 }}" * (n - 1) + "{{ end }}",
         lambda n: "{{ range 1 }}" * n + "{{ end }}" * n,
         lambda n: "{{ with 1 }}" * n + "{{ end }}" * n,
         lambda n: "".join(f'{{{{ block "b{i}" . }}}}' for i in range(n)) + "{{ end }}" * n,
-    ],
-    ids=["parentheses", "if", "else if", "range", "with", "block"],
-)
-def test_nesting(nest: Callable[[int], str]) -> None:
-    render(nest(10), dataclasses.replace(SMALL, depth=50))
-    assert limit_of(nest(11)) == "nesting"
+    ]
+    for nest in table:
+        with subtests.test(nest=nest):
+            render(nest(10), dataclasses.replace(SMALL, depth=50))
+            assert limit_of(nest(11)) == "nesting"
 
 
 def test_nesting_is_refused_long_before_python_would() -> None:
@@ -107,9 +104,8 @@ def test_nesting_deeper_than_the_stack_is_an_error_too() -> None:
     assert limit_of("{{ 1" + " | print" * 10_000 + " }}", limits) == "nesting"
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_steps() -> None:
+    table = [
         "{{ range 100000000000 }}{{ end }}",
         "{{ range until 100 }}{{ range until 100 }}x{{ end }}{{ end }}",
         (
@@ -117,18 +113,18 @@ def test_nesting_deeper_than_the_stack_is_an_error_too() -> None:
             '{{ define "b" }}{{ range until 80 }}{{ end }}{{ end }}{{ template "a" }}'
         ),
         "{{ range until 100 }}{{ range until 100 }}{{ continue }}{{ end }}{{ end }}",
-    ],
-)
-def test_steps(text: str) -> None:
-    assert limit_of(text) == "steps"
+    ]
+    for text in table:
+        assert limit_of(text) == "steps"
 
 
-@pytest.mark.parametrize("call", ["len $.s", "upper $.s", "index $.s 0", "int $.s", "eq $.s $.t"])
-def test_reading_long_strings_costs_steps(call: str) -> None:
-    limits = Limits(steps=5_000)
-    text = f"{{{{ range until 100 }}}}{{{{ $x := {call} }}}}{{{{ end }}}}"
+def test_reading_long_strings_costs_steps(subtests: pytest.Subtests) -> None:
+    for call in ["len $.s", "upper $.s", "index $.s 0", "int $.s", "eq $.s $.t"]:
+        with subtests.test(call=call):
+            limits = Limits(steps=5_000)
+            text = f"{{{{ range until 100 }}}}{{{{ $x := {call} }}}}{{{{ end }}}}"
 
-    assert limit_of(text, limits, s="é" * 20_000, t="éé" * 10_000) == "steps"
+            assert limit_of(text, limits, s="é" * 20_000, t="éé" * 10_000) == "steps"
 
 
 def test_output() -> None:
@@ -149,9 +145,8 @@ def test_template_calls_after_each_other_are_no_depth() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_strings() -> None:
+    table = [
         '{{ $x := "0123456789" }}{{ range 20 }}{{ $x = print $x $x }}{{ end }}',
         '{{ $x := "0123456789" }}{{ range 20 }}{{ $x = printf "%s%s" $x $x }}{{ end }}',
         '{{ printf "%[1]s%[1]s%[1]s%[1]s%[1]s%[1]s" .s }}',
@@ -171,10 +166,9 @@ def test_template_calls_after_each_other_are_no_depth() -> None:
         "{{ regexReplaceAll `x` .s `xxxxxx` }}",
         "{{ cat .s .s .s .s .s .s }}",
         "{{ b64enc (repeat 4 .s) }}",
-    ],
-)
-def test_strings(text: str) -> None:
-    assert limit_of(text, s="x" * 100, l=["x" * 100] * 6) == "string"
+    ]
+    for text in table:
+        assert limit_of(text, s="x" * 100, l=["x" * 100] * 6) == "string"
 
 
 def test_items() -> None:
@@ -185,11 +179,10 @@ def test_items() -> None:
     assert limit_of("{{ untilStep -9223372036854775808 9223372036854775807 1 }}") == "items"
 
 
-@pytest.mark.parametrize(
-    "call", ['printf "%51d" 1', 'printf "%.51f" 1.0', 'printf "%*d" 51 1', 'indent 51 "a"']
-)
-def test_widths(call: str) -> None:
-    assert limit_of(f"{{{{ {call} }}}}") == "width"
+def test_widths() -> None:
+    table = ['printf "%51d" 1', 'printf "%.51f" 1.0', 'printf "%*d" 51 1', 'indent 51 "a"']
+    for call in table:
+        assert limit_of(f"{{{{ {call} }}}}") == "width"
 
 
 def test_patterns() -> None:
@@ -199,26 +192,25 @@ def test_patterns() -> None:
     assert limit_of('{{ semverCompare (repeat 51 "1 ") "1.2.3" }}') == "pattern"
 
 
-@pytest.mark.parametrize(
-    "call",
-    [
+def test_expensive_calls() -> None:
+    table = [
         'genPrivateKey "rsa"',
         'genCA "a" 1',
         'genSelfSignedCert "a" nil nil 1',
         'htpasswd "a" "b"',
         'bcrypt "a"',
         'derivePassword 1 "long" "a" "b" "c"',
-    ],
-)
-def test_expensive_calls(call: str) -> None:
-    assert limit_of(f"{{{{ {call} }}}}") == "expensive"
+    ]
+    for call in table:
+        assert limit_of(f"{{{{ {call} }}}}") == "expensive"
 
 
-@pytest.mark.parametrize("call", ["$l", "print $l", 'printf "%v" $l', "toYaml $l", "quote $l"])
-def test_values_inside_each_other(call: str) -> None:
-    grow = "{{ $l := list 1 }}{{ range 9 }}{{ $l = list $l }}{{ end }}"
+def test_values_inside_each_other(subtests: pytest.Subtests) -> None:
+    for call in ["$l", "print $l", 'printf "%v" $l', "toYaml $l", "quote $l"]:
+        with subtests.test(call=call):
+            grow = "{{ $l := list 1 }}{{ range 9 }}{{ $l = list $l }}{{ end }}"
 
-    assert limit_of(f"{grow}{{{{ {call} }}}}") == "value_depth"
+            assert limit_of(f"{grow}{{{{ {call} }}}}") == "value_depth"
 
 
 @pytest.mark.parametrize("call", ["$l", "print $l", 'printf "%d" $l', "toYaml $l", "quote $l"])
@@ -297,9 +289,8 @@ def test_rendering_works_deep_in_the_callers_stack() -> None:
         deeper(sys.getrecursionlimit())
 
 
-@pytest.mark.parametrize(
-    ("call", "least"),
-    [
+def test_work_on_every_character_or_item_is_paid_for(subtests: pytest.Subtests) -> None:
+    table = [
         ('regexMatch "a{0,999}" "b"', 200),
         ("regexMatch (repeat 80 `a{0,999}`) `b`", 10_000),
         ('regexMatch "(" "b"', 900),
@@ -318,13 +309,13 @@ def test_rendering_works_deep_in_the_callers_stack() -> None:
         ("uniq .l", 800),
         ("compact .l", 100),
         ("chunk 1 .l", 100),
-    ],
-)
-def test_work_on_every_character_or_item_is_paid_for(call: str, least: int) -> None:
-    text, data = f"{{{{ $x := {call} }}}}", {"s": "b" * 8_000, "l": list(range(800))}
+    ]
+    for call, least in table:
+        with subtests.test(call=call, least=least):
+            text, data = f"{{{{ $x := {call} }}}}", {"s": "b" * 8_000, "l": list(range(800))}
 
-    assert render(text, Limits(), **data) == ""
-    assert limit_of(text, Limits(steps=least), **data) == "steps"
+            assert render(text, Limits(), **data) == ""
+            assert limit_of(text, Limits(steps=least), **data) == "steps"
 
 
 # Patterns of which RE2's own memory limit, 8 MiB, lets some compile for a minute.
@@ -358,9 +349,8 @@ def test_instructions_of_a_pattern() -> None:
 
 
 # What an event loop may render at once. Each of these would take it long under the full limits.
-@pytest.mark.parametrize(
-    ("text", "limit"),
-    [
+def test_inline_limits_end_what_would_hold_an_event_loop() -> None:
+    table: list[tuple[str, str]] = [
         ("x" * 33_000, "source"),
         ("{{ 1 }}" * 1_000, "tokens"),
         ("{{ range 10000 }}{{ end }}", "steps"),
@@ -378,10 +368,9 @@ def test_instructions_of_a_pattern() -> None:
         ('{{ define "x" }}{{ template "x" }}{{ end }}{{ template "x" }}', "depth"),
         ("{{ range .l }}{{ toYaml $.l }}{{ end }}", "steps"),
         ("{{ range .l }}{{ if has . $.l }}{{ end }}{{ end }}", "steps"),
-    ],
-)
-def test_inline_limits_end_what_would_hold_an_event_loop(text: str, limit: str) -> None:
-    assert limit_of(text, INLINE, l=[f"x{number}" for number in range(300)]) == limit
+    ]
+    for text, limit in table:
+        assert limit_of(text, INLINE, l=[f"x{number}" for number in range(300)]) == limit
 
 
 def test_what_an_event_loop_may_render_loads_no_large_library() -> None:

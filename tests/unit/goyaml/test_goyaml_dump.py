@@ -7,17 +7,14 @@ import pytest
 from goyaml import DumpError, Limits, dump
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["=", "<<", "1,000", "a#b", "p, q", "it's", 'say "hi"', "a-b", "kudo.dev/x", "é", "0o8"],
-)
-def test_strings_that_yaml_holds_plain_stay_plain(text: str) -> None:
-    assert dump(text) == f"{text}\n"
+def test_strings_that_yaml_holds_plain_stay_plain() -> None:
+    table = ["=", "<<", "1,000", "a#b", "p, q", "it's", 'say "hi"', "a-b", "kudo.dev/x", "é", "0o8"]
+    for text in table:
+        assert dump(text) == f"{text}\n"
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_strings_that_would_read_back_as_something_else_are_double_quoted() -> None:
+    table = [
         "",
         "12_3",
         "0b1",
@@ -39,15 +36,13 @@ def test_strings_that_yaml_holds_plain_stay_plain(text: str) -> None:
         ".inf",
         "2020-01-01 10:00:00",
         ".5_0",
-    ],
-)
-def test_strings_that_would_read_back_as_something_else_are_double_quoted(text: str) -> None:
-    assert dump(text) == f'"{text}"\n'
+    ]
+    for text in table:
+        assert dump(text) == f'"{text}"\n'
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_strings_that_yaml_cannot_hold_plain_are_single_quoted() -> None:
+    table = [
         "!x",
         "|",
         ">",
@@ -70,43 +65,36 @@ def test_strings_that_would_read_back_as_something_else_are_double_quoted(text: 
         "{",
         "[a]",
         '"x',
-    ],
-)
-def test_strings_that_yaml_cannot_hold_plain_are_single_quoted(text: str) -> None:
-    assert dump(text) == f"'{text}'\n"
+    ]
+    for text in table:
+        assert dump(text) == f"'{text}'\n"
 
 
-@pytest.mark.parametrize(
-    ("text", "written"),
-    [
-        ("line1\nline2", "|-\n  line1\n  line2\n"),
-        ("line1\nline2\n", "|\n  line1\n  line2\n"),
-        ("trail\n\n", "|+\n  trail\n\n"),
-        ("\nx", "|2-\n\n  x\n"),
-        ("  lead\nx", "|2-\n    lead\n  x\n"),
-        ("\n", "|2+\n\n"),
-        ("a\n\nb", "|-\n  a\n\n  b\n"),
-    ],
-)
-def test_strings_with_newlines_are_literal_blocks(text: str, written: str) -> None:
-    assert dump(text) == written
+def test_strings_with_newlines_are_literal_blocks() -> None:
+    table = {
+        "line1\nline2": "|-\n  line1\n  line2\n",
+        "line1\nline2\n": "|\n  line1\n  line2\n",
+        "trail\n\n": "|+\n  trail\n\n",
+        "\nx": "|2-\n\n  x\n",
+        "  lead\nx": "|2-\n    lead\n  x\n",
+        "\n": "|2+\n\n",
+        "a\n\nb": "|-\n  a\n\n  b\n",
+    }
+    assert {text: dump(text) for text in table} == table
 
 
-@pytest.mark.parametrize(
-    ("text", "written"),
-    [
-        ("line1 \nline2", '"line1 \\nline2"\n'),
-        ("a\nb ", '"a\\nb "\n'),
-        ("tab\there", '"tab\\there"\n'),
-        ("win\r\nline", '"win\\r\\nline"\n'),
-        ("\U0001f600", '"\\U0001F600"\n'),
-        ("\x00\x7f\x85\xa0", '"\\0\\x7F\\N\xa0"\n'),
-        ("\ufeffa", '"\\uFEFF\\x61"\n'),
-        ("a\ufeffa", '"a\\uFEFFa"\n'),
-    ],
-)
-def test_strings_that_no_other_style_holds_are_escaped(text: str, written: str) -> None:
-    assert dump(text) == written
+def test_strings_that_no_other_style_holds_are_escaped() -> None:
+    table = {
+        "line1 \nline2": '"line1 \\nline2"\n',
+        "a\nb ": '"a\\nb "\n',
+        "tab\there": '"tab\\there"\n',
+        "win\r\nline": '"win\\r\\nline"\n',
+        "\U0001f600": '"\\U0001F600"\n',
+        "\x00\x7f\x85\xa0": '"\\0\\x7F\\N\xa0"\n',
+        "\ufeffa": '"\\uFEFF\\x61"\n',
+        "a\ufeffa": '"a\\uFEFFa"\n',
+    }
+    assert {text: dump(text) for text in table} == table
 
 
 def test_bytes_that_are_not_text_become_base64_as_in_go() -> None:
@@ -115,9 +103,8 @@ def test_bytes_that_are_not_text_become_base64_as_in_go() -> None:
     assert dump("\ud800") == "!!binary 7aCA\n"
 
 
-@pytest.mark.parametrize(
-    ("value", "written"),
-    [
+def test_other_scalars_are_written_as_go_does() -> None:
+    table: list[tuple[object, str]] = [
         (None, "null"),
         (True, "true"),
         (False, "false"),
@@ -133,10 +120,9 @@ def test_bytes_that_are_not_text_become_base64_as_in_go() -> None:
         ({}, "{}"),
         ([], "[]"),
         ((), "[]"),
-    ],
-)
-def test_other_scalars_are_written_as_go_does(value: object, written: str) -> None:
-    assert dump(value) == f"{written}\n"
+    ]
+    for value, written in table:
+        assert dump(value) == f"{written}\n"
 
 
 def test_sequences_are_indented_under_sequences_but_not_under_keys() -> None:
@@ -192,18 +178,16 @@ def test_keys_are_written_in_natural_order() -> None:
     assert quoted == ['"": 1', '"0": 1', '"1": 1', '"2": 1', '"10": 1', '"true": 1', '"y": 1']
 
 
-@pytest.mark.parametrize(
-    ("keys", "ordered"),
-    [
+def test_numbers_inside_keys_are_compared_as_numbers() -> None:
+    table: list[tuple[list[str], list[str]]] = [
         (["b", "a1", "a"], ["a", "a1", "b"]),
         (["a01", "a1"], ["a1", "a01"]),
         (["a100", "a101", "a20"], ["a20", "a100", "a101"]),
         (["a00", "a0"], ["a0", "a00"]),
         (["x99999999999999999999", "x1"], ["x1", "x99999999999999999999"]),
-    ],
-)
-def test_numbers_inside_keys_are_compared_as_numbers(keys: list[str], ordered: list[str]) -> None:
-    assert dump(dict.fromkeys(keys)).splitlines() == [f"{key}: null" for key in ordered]
+    ]
+    for keys, ordered in table:
+        assert dump(dict.fromkeys(keys)).splitlines() == [f"{key}: null" for key in ordered]
 
 
 def test_long_and_multiline_keys_are_explicit() -> None:
@@ -251,10 +235,10 @@ def test_a_value_whose_text_would_be_huge_is_refused() -> None:
         dump(value, limits=Limits(size=1000))
 
 
-@pytest.mark.parametrize("value", [{1: 2}, {None: 1}, [object()], b"bytes", {"a": {1, 2}}])
-def test_what_yaml_has_no_form_for_is_refused(value: object) -> None:
-    with pytest.raises(DumpError, match="cannot write"):
-        dump(value)
+def test_what_yaml_has_no_form_for_is_refused(subtests: pytest.Subtests) -> None:
+    for value in [{1: 2}, {None: 1}, [object()], b"bytes", {"a": {1, 2}}]:
+        with subtests.test(value=value), pytest.raises(DumpError, match="cannot write"):
+            dump(value)
 
 
 def test_an_integer_beyond_what_python_prints_is_refused() -> None:

@@ -21,31 +21,30 @@ from goyaml import (
 )
 
 
-@pytest.mark.parametrize(
-    "word", ["y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"]
-)
-def test_words_for_true_are_booleans_as_values_and_as_keys(word: str) -> None:
-    assert load(f"a: {word}") == {"a": True}
-    assert load(f"{word}: 1") == {"true": 1}
-    assert load(f"a: '{word}'") == {"a": word}
+def test_words_for_true_are_booleans_as_values_and_as_keys(subtests: pytest.Subtests) -> None:
+    table = ["y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"]
+    for word in table:
+        with subtests.test(word=word):
+            assert load(f"a: {word}") == {"a": True}
+            assert load(f"{word}: 1") == {"true": 1}
+            assert load(f"a: '{word}'") == {"a": word}
 
 
-@pytest.mark.parametrize(
-    "word", ["n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"]
-)
-def test_words_for_false_are_booleans_as_values_and_as_keys(word: str) -> None:
-    assert load(f"a: {word}") == {"a": False}
-    assert load(f"{word}: 1") == {"false": 1}
+def test_words_for_false_are_booleans_as_values_and_as_keys(subtests: pytest.Subtests) -> None:
+    table = ["n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"]
+    for word in table:
+        with subtests.test(word=word):
+            assert load(f"a: {word}") == {"a": False}
+            assert load(f"{word}: 1") == {"false": 1}
 
 
-@pytest.mark.parametrize("word", ["", "~", "null", "Null", "NULL"])
-def test_words_for_nothing_are_none(word: str) -> None:
-    assert load(f"a: {word}") == {"a": None}
+def test_words_for_nothing_are_none() -> None:
+    for word in ["", "~", "null", "Null", "NULL"]:
+        assert load(f"a: {word}") == {"a": None}
 
 
-@pytest.mark.parametrize(
-    ("text", "number"),
-    [
+def test_integers_are_read_with_gos_prefixes_and_exactly(subtests: pytest.Subtests) -> None:
+    table: list[tuple[str, int]] = [
         ("12", 12),
         ("-0", 0),
         ("+12", 12),
@@ -60,17 +59,16 @@ def test_words_for_nothing_are_none(word: str) -> None:
         ("9223372036854775808", 2**63),
         ("0xFFFFFFFFFFFFFFFF", 2**64 - 1),
         ("123456789012345678901234567890", 123456789012345678901234567890),
-    ],
-)
-def test_integers_are_read_with_gos_prefixes_and_exactly(text: str, number: int) -> None:
-    value = load(text)
-    assert isinstance(value, int)
-    assert value == number
+    ]
+    for text, number in table:
+        with subtests.test(text=text, number=number):
+            value = load(text)
+            assert isinstance(value, int)
+            assert value == number
 
 
-@pytest.mark.parametrize(
-    ("text", "number"),
-    [
+def test_floats_are_read_as_go_does(subtests: pytest.Subtests) -> None:
+    table: list[tuple[str, float]] = [
         ("1e3", 1000.0),
         (".5", 0.5),
         ("1.", 1.0),
@@ -79,17 +77,16 @@ def test_integers_are_read_with_gos_prefixes_and_exactly(text: str, number: int)
         ("1_0.5", 10.5),
         (".5_0", 0.5),
         ("0777777777777777777777777777", 7.777777777777778e26),
-    ],
-)
-def test_floats_are_read_as_go_does(text: str, number: float) -> None:
-    value = load(text)
-    assert isinstance(value, float)
-    assert value == number
+    ]
+    for text, number in table:
+        with subtests.test(text=text, number=number):
+            value = load(text)
+            assert isinstance(value, float)
+            assert value == number
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_what_looks_like_a_number_or_date_elsewhere_is_a_string() -> None:
+    table: list[str] = [
         "1:30",
         "2020-01-01",
         "2020-01-01T10:00:00Z",
@@ -104,33 +101,28 @@ def test_floats_are_read_as_go_does(text: str, number: float) -> None:
         "+0xFFFFFFFFFFFFFFFF",
         "9" * 400,
         "1__e",
-    ],
-)
-def test_what_looks_like_a_number_or_date_elsewhere_is_a_string(text: str) -> None:
-    assert load(f"a: {text}") == {"a": text}
+    ]
+    for text in table:
+        assert load(f"a: {text}") == {"a": text}
 
 
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("a: !!str 1", {"a": "1"}),
-        ('a: !!int "5"', {"a": 5}),
-        ("a: !!float 5", {"a": 5.0}),
-        ("a: !!bool y", {"a": True}),
-        ("a: !!binary aGk=", {"a": "hi"}),
-        ("a: !foo 1", {"a": "1"}),
-        ("a: !!set {x, y}", {"a": {"x": None, "true": None}}),
-        ("a: !!timestamp 2020-01-01", {"a": "2020-01-01"}),
-        ("a: !!python/object:os.system x", {"a": "x"}),
-    ],
-)
-def test_tags_only_choose_between_scalars(text: str, value: object) -> None:
-    assert load(text) == value
+def test_tags_only_choose_between_scalars() -> None:
+    table: dict[str, object] = {
+        "a: !!str 1": {"a": "1"},
+        'a: !!int "5"': {"a": 5},
+        "a: !!float 5": {"a": 5.0},
+        "a: !!bool y": {"a": True},
+        "a: !!binary aGk=": {"a": "hi"},
+        "a: !foo 1": {"a": "1"},
+        "a: !!set {x, y}": {"a": {"x": None, "true": None}},
+        "a: !!timestamp 2020-01-01": {"a": "2020-01-01"},
+        "a: !!python/object:os.system x": {"a": "x"},
+    }
+    assert {text: load(text) for text in table} == table
 
 
-@pytest.mark.parametrize(
-    ("text", "key"),
-    [
+def test_keys_become_strings() -> None:
+    table = [
         ("1", "1"),
         ("0x10", "16"),
         ("1.5", "1.5"),
@@ -139,30 +131,26 @@ def test_tags_only_choose_between_scalars(text: str, value: object) -> None:
         ("1e20", "1e+20"),
         ("2020-01-01", "2020-01-01"),
         ("''", ""),
-    ],
-)
-def test_keys_become_strings(text: str, key: str) -> None:
-    assert load(f"{text}: x") == {key: "x"}
+    ]
+    for text, key in table:
+        assert load(f"{text}: x") == {key: "x"}
 
 
 def test_of_keys_given_twice_the_last_one_counts() -> None:
     assert load("{a: 1, b: 2, a: 3, 1: p, '1': q}") == {"a": 3, "b": 2, "1": "q"}
 
 
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("{<<: {a: 2, b: 3}, a: 1}", {"a": 1, "b": 3}),
-        ("{a: 1, <<: {a: 2, b: 3}}", {"a": 2, "b": 3}),
-        ("{<<: [{a: 1}, {a: 2, b: 3}]}", {"a": 1, "b": 3}),
-        ("{!!merge <<: {a: 1}}", {"a": 1}),
-        ('{"<<": {a: 2}}', {"<<": {"a": 2}}),
-        ("[<<, {x: <<}]", ["<<", {"x": "<<"}]),
-        ("b: &b {x: 1}\nc:\n  <<: *b\n  z: 2", {"b": {"x": 1}, "c": {"x": 1, "z": 2}}),
-    ],
-)
-def test_merge_keys_merge_where_they_stand(text: str, value: object) -> None:
-    assert load(text) == value
+def test_merge_keys_merge_where_they_stand() -> None:
+    table: dict[str, object] = {
+        "{<<: {a: 2, b: 3}, a: 1}": {"a": 1, "b": 3},
+        "{a: 1, <<: {a: 2, b: 3}}": {"a": 2, "b": 3},
+        "{<<: [{a: 1}, {a: 2, b: 3}]}": {"a": 1, "b": 3},
+        "{!!merge <<: {a: 1}}": {"a": 1},
+        '{"<<": {a: 2}}': {"<<": {"a": 2}},
+        "[<<, {x: <<}]": ["<<", {"x": "<<"}],
+        "b: &b {x: 1}\nc:\n  <<: *b\n  z: 2": {"b": {"x": 1}, "c": {"x": 1, "z": 2}},
+    }
+    assert {text: load(text) for text in table} == table
 
 
 def test_aliases_are_copies() -> None:
@@ -199,9 +187,8 @@ def test_bytes_are_read_with_their_byte_order_mark() -> None:
     assert load("a: é".encode("utf-16")) == {"a": "é"}
 
 
-@pytest.mark.parametrize(
-    ("text", "line", "column", "message"),
-    [
+def test_errors_name_the_place(subtests: pytest.Subtests) -> None:
+    table = [
         ("a: b: c", 1, 5, "mapping values are not allowed in this context"),
         ("a:\n\t- b", 2, 1, "found character that cannot start any token"),
         ("x: 1\n~: 1", 2, 1, "null cannot be a key"),
@@ -216,15 +203,15 @@ def test_bytes_are_read_with_their_byte_order_mark() -> None:
         ("a: !!binary x", 1, 4, "!!binary value contains invalid base64 data"),
         ("a\nb: \x01", 2, 4, "control characters are not allowed"),
         ("\ud800", 1, 1, "the text is not valid Unicode"),
-    ],
-)
-def test_errors_name_the_place(text: str, line: int, column: int, message: str) -> None:
-    with pytest.raises(YamlError) as caught:
-        load(text)
-    error = caught.value
-    assert (error.line, error.column) == (line, column)
-    assert error.message.endswith(message)
-    assert str(error) == f"line {line}, column {column}: {error.message}"
+    ]
+    for text, line, column, message in table:
+        with subtests.test(text=text, line=line, column=column, message=message):
+            with pytest.raises(YamlError) as caught:
+                load(text)
+            error = caught.value
+            assert (error.line, error.column) == (line, column)
+            assert error.message.endswith(message)
+            assert str(error) == f"line {line}, column {column}: {error.message}"
 
 
 def test_bytes_that_are_not_utf_8_are_refused() -> None:
@@ -232,9 +219,9 @@ def test_bytes_that_are_not_utf_8_are_refused() -> None:
         load(b"a\nb: \xff")
 
 
-@pytest.mark.parametrize("before", ["", "\n", "\n\n  "])
-def test_a_byte_order_mark_before_a_document_is_left_out(before: str) -> None:
-    assert load(f"{before}\ufeffa: '\ufeff'") == {"a": "\ufeff"}
+def test_a_byte_order_mark_before_a_document_is_left_out() -> None:
+    for before in ["", "\n", "\n\n  "]:
+        assert load(f"{before}\ufeffa: '\ufeff'") == {"a": "\ufeff"}
 
 
 def test_another_document_is_an_error_where_a_single_one_is_read() -> None:
@@ -246,18 +233,17 @@ def test_another_document_is_an_error_where_a_single_one_is_read() -> None:
         assert caught.value.line == line
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
-def test_files_are_decoded_by_their_byte_order_mark(encoding: str) -> None:
-    assert decode("a: é 😀\r\n".encode(encoding)) == "a: é 😀\r\n"
+def test_files_are_decoded_by_their_byte_order_mark() -> None:
+    for encoding in ["utf-8", "utf-8-sig", "utf-16"]:
+        assert decode("a: é 😀\r\n".encode(encoding)) == "a: é 😀\r\n"
 
 
 def test_big_endian_utf_16_is_decoded() -> None:
     assert decode("\ufeffa: é".encode("utf-16-be")) == "a: é"
 
 
-@pytest.mark.parametrize(
-    ("content", "offset", "line"),
-    [
+def test_what_is_no_text_is_refused_with_its_offset(subtests: pytest.Subtests) -> None:
+    table: list[tuple[bytes, int, int]] = [
         (b"a\nb\xff", 3, 2),
         (b"\xef\xbb\xbfa\xff", 4, 1),
         ("a\nb".encode("utf-16") + b"c", 8, 2),
@@ -265,12 +251,12 @@ def test_big_endian_utf_16_is_decoded() -> None:
         ("é\nb".encode("utf-16-le"), 0, 1),
         ("a: b".encode("utf-16-le"), 1, 1),
         (b"\xff\xfe\0\0a\0\0\0", 2, 1),
-    ],
-)
-def test_what_is_no_text_is_refused_with_its_offset(content: bytes, offset: int, line: int) -> None:
-    with pytest.raises(NotTextError, match="; save the file as UTF-8") as caught:
-        decode(content)
-    assert (caught.value.offset, caught.value.line) == (offset, line)
+    ]
+    for content, offset, line in table:
+        with subtests.test(content=content, offset=offset, line=line):
+            with pytest.raises(NotTextError, match="; save the file as UTF-8") as caught:
+                decode(content)
+            assert (caught.value.offset, caught.value.line) == (offset, line)
 
 
 @given(
@@ -293,22 +279,21 @@ def test_surrogates_count_only_as_a_pair_inside_of_json_texts() -> None:
             load(text)
 
 
-@pytest.mark.parametrize(
-    ("text", "documents"),
-    [
+def test_json_documents_may_follow_each_other(subtests: pytest.Subtests) -> None:
+    table = [
         ('{"a": 1}', 1),
         ('{"a": 1}\n{"a": 2} {"b": {}}\n', 3),
         ('{"a": "}{"}', 1),
         ('{"a": "\\"}{"}{}', 2),
         ("{a: 'x}\n{y'}", 1),
         ("a: b\nc: {}\n", 1),
-    ],
-)
-def test_json_documents_may_follow_each_other(text: str, documents: int) -> None:
-    found = list(json_documents(text))
+    ]
+    for text, documents in table:
+        with subtests.test(text=text, documents=documents):
+            found = list(json_documents(text))
 
-    assert len(found) == documents
-    assert "".join(text[start:end] for start, end in found) == text
+            assert len(found) == documents
+            assert "".join(text[start:end] for start, end in found) == text
 
 
 @pytest.mark.parametrize("opening", ["[", "- ", "{a: ", "- a:\n  - ", "? "])
@@ -355,9 +340,8 @@ def test_infinities_are_keys_but_never_values() -> None:
 _TAGS = "".join(f"%TAG !a{number}! tag:example.org,2026:\n" for number in range(101))
 
 
-@pytest.mark.parametrize(
-    ("text", "limit"),
-    [
+def test_an_error_names_the_limit_that_was_exceeded(subtests: pytest.Subtests) -> None:
+    table: list[tuple[str | bytes, str]] = [
         ("a: " + "b" * 100, "size"),
         ("[1, 2, 3, 4, 5]", "nodes"),
         ("[&a 1, *a, *a, *a]", "aliased"),
@@ -368,13 +352,15 @@ _TAGS = "".join(f"%TAG !a{number}! tag:example.org,2026:\n" for number in range(
         (("--- a\n...\r" + _TAGS[:82] + "--- a").encode("utf-16"), "directives"),
         ("a: b: c", ""),
         ("- .inf", ""),
-    ],
-)
-def test_an_error_names_the_limit_that_was_exceeded(text: str | bytes, limit: str) -> None:
-    few = Limits(size=100 if limit == "size" else 1000, nodes=5, aliased=4, depth=3, directives=1)
-    with pytest.raises(YamlError) as caught:
-        load_all(text, limits=few)
-    assert caught.value.limit == limit
+    ]
+    for text, limit in table:
+        with subtests.test(text=text, limit=limit):
+            few = Limits(
+                size=100 if limit == "size" else 1000, nodes=5, aliased=4, depth=3, directives=1
+            )
+            with pytest.raises(YamlError) as caught:
+                load_all(text, limits=few)
+            assert caught.value.limit == limit
 
 
 def test_directives_inside_of_texts_do_not_count() -> None:
@@ -401,32 +387,36 @@ def test_a_budget_that_was_exceeded_stays_so() -> None:
     assert caught.value.limit == "size"
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["!!int " + "x" * 5000, "*" + "x" * 5000, "[&" + "x" * 5000 + " [*a]]"],
-)
-def test_errors_show_the_start_of_a_long_value(text: str) -> None:
-    with pytest.raises(YamlError) as caught:
-        load(text)
-    assert len(str(caught.value)) < 250
+def test_errors_show_the_start_of_a_long_value(subtests: pytest.Subtests) -> None:
+    table: list[str] = ["!!int " + "x" * 5000, "*" + "x" * 5000, "[&" + "x" * 5000 + " [*a]]"]
+    for text in table:
+        with subtests.test(text=text):
+            with pytest.raises(YamlError) as caught:
+                load(text)
+            assert len(str(caught.value)) < 250
 
 
 # What an event loop may read at once; each of these would take it seconds under the full limits.
-@pytest.mark.parametrize(
-    ("text", "limit"),
-    [
+def test_inline_limits_end_what_would_hold_an_event_loop(subtests: pytest.Subtests) -> None:
+    table: list[tuple[str, str]] = [
         ("[" + "0," * 100_000 + "]", "size"),
         ("[" + "0," * 30_000 + "]", "nodes"),
         ("---\n" * 16_000, "nodes"),
         ("[&a [" + "0," * 500 + "]," + "*a," * 100 + "]", "aliased"),
-        ("a: &a {" + ",".join(f"k{n}: 1" for n in range(300)) + "}\nb: {"
-         + ", ".join(["<<: *a"] * 200) + "}", "aliased"),
+        (
+            "a: &a {"
+            + ",".join(f"k{n}: 1" for n in range(300))
+            + "}\nb: {"
+            + ", ".join(["<<: *a"] * 200)
+            + "}",
+            "aliased",
+        ),
         ("[&a " + "x" * 1_000 + "," + "*a," * 100 + "]", "aliased"),
         ("[" * 60_000, "depth"),
         (_TAGS + "--- a", "directives"),
-    ],
-)  # fmt: skip
-def test_inline_limits_end_what_would_hold_an_event_loop(text: str, limit: str) -> None:
-    with pytest.raises(YamlError) as caught:
-        load_all(text, limits=INLINE)
-    assert caught.value.limit == limit
+    ]
+    for text, limit in table:
+        with subtests.test(text=text, limit=limit):
+            with pytest.raises(YamlError) as caught:
+                load_all(text, limits=INLINE)
+            assert caught.value.limit == limit

@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 from goyaml import format_float, parse_float
 
 
-@pytest.mark.parametrize(
-    ("value", "double", "single"),
-    [
+def test_floats_are_printed_with_the_fewest_digits(subtests: pytest.Subtests) -> None:
+    table: list[tuple[float, str, str]] = [
         (0.0, "0", "0"),
         (-0.0, "-0", "-0"),
         (-1.0, "-1", "-1"),
@@ -35,34 +34,31 @@ from goyaml import format_float, parse_float
         (math.inf, "+Inf", "+Inf"),
         (-math.inf, "-Inf", "-Inf"),
         (math.nan, "NaN", "NaN"),
-    ],
-)
-def test_floats_are_printed_with_the_fewest_digits(value: float, double: str, single: str) -> None:
-    assert format_float(value) == double
-    assert format_float(value, bits=32) == single
+    ]
+    for value, double, single in table:
+        with subtests.test(value=value, double=double, single=single):
+            assert format_float(value) == double
+            assert format_float(value, bits=32) == single
 
 
-@pytest.mark.parametrize(
-    ("text", "number"),
-    [
-        ("1e3", 1000.0),
-        ("1_000", 1000.0),
-        ("0_1.5", 1.5),
-        ("1e1_0", 1e10),
-        ("-inf", -math.inf),
-        ("+Infinity", math.inf),
-        ("0x1p-2", 0.25),
-        ("0X1P2", 4.0),
-        ("0x_1p2", 4.0),
-        ("0x.8p1", 1.0),
-        ("0x1.p1", 2.0),
-        (".5", 0.5),
-        ("5.", 5.0),
-        ("9223372036854775808", 9.223372036854775808e18),
-    ],
-)
-def test_go_reads_these_as_numbers(text: str, number: float) -> None:
-    assert parse_float(text) == number
+def test_go_reads_these_as_numbers() -> None:
+    table: dict[str, float] = {
+        "1e3": 1000.0,
+        "1_000": 1000.0,
+        "0_1.5": 1.5,
+        "1e1_0": 1e10,
+        "-inf": -math.inf,
+        "+Infinity": math.inf,
+        "0x1p-2": 0.25,
+        "0X1P2": 4.0,
+        "0x_1p2": 4.0,
+        "0x.8p1": 1.0,
+        "0x1.p1": 2.0,
+        ".5": 0.5,
+        "5.": 5.0,
+        "9223372036854775808": 9.223372036854775808e18,
+    }
+    assert {text: parse_float(text) for text in table} == table
 
 
 def test_not_a_number_is_read_in_any_case_but_without_a_sign() -> None:
@@ -70,9 +66,8 @@ def test_not_a_number_is_read_in_any_case_but_without_a_sign() -> None:
     assert parse_float("+nan") is None
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_go_refuses_these_as_numbers() -> None:
+    table = [
         "",
         "x",
         ".",
@@ -94,10 +89,9 @@ def test_not_a_number_is_read_in_any_case_but_without_a_sign() -> None:
         "0b1",
         "٣",
         "1\n",
-    ],
-)
-def test_go_refuses_these_as_numbers(text: str) -> None:
-    assert parse_float(text) is None
+    ]
+    for text in table:
+        assert parse_float(text) is None
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))

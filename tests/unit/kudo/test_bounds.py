@@ -44,23 +44,22 @@ TOO_LARGE = [
 ]
 
 
-@pytest.mark.parametrize(("spec", "text"), TOO_LARGE, ids=[text for _, text in TOO_LARGE])
-def test_what_is_too_large_is_named_with_count_and_bound(spec: Any, text: str) -> None:
-    said = too_large(spec)
-    assert said.startswith(text)
-    assert said.endswith("create a version with fewer")
+def test_what_is_too_large_is_named_with_count_and_bound(subtests: pytest.Subtests) -> None:
+    for spec, text in TOO_LARGE:
+        with subtests.test(spec=spec, text=text):
+            said = too_large(spec)
+            assert said.startswith(text)
+            assert said.endswith("create a version with fewer")
 
 
-@pytest.mark.parametrize(
-    "plans",
-    [
+def test_as_many_steps_as_there_may_be_are_read() -> None:
+    table: list[Any] = [
         {"deploy": plan(1, bounds.PLAN_STEPS, 4)},
         {str(n): plan(1, bounds.PLAN_STEPS, 2) for n in range(2)},
         {str(n): plan(200, 1, 2) for n in range(5)},
-    ],
-)
-def test_as_many_steps_as_there_may_be_are_read(plans: Any) -> None:
-    assert too_large({"plans": plans}) == ""
+    ]
+    for plans in table:
+        assert too_large({"plans": plans}) == ""
 
 
 def test_what_stays_within_every_bound_is_read() -> None:

@@ -10,27 +10,23 @@ from kudo.api import Task
 from kudo.durations import DurationError, seconds_of
 
 
-@pytest.mark.parametrize(
-    ("text", "seconds"),
-    [
-        ("90s", 90),
-        ("10m", 600),
-        ("1h30m", 5400),
-        ("+2m", 120),
-        ("1.5h", 5400),
-        (".5s", 0.5),
-        ("500ms", 0.5),
-        ("0h1s", 1),
-        ("1ns", 1e-9),
-    ],
-)
-def test_a_duration_is_read_as_go_reads_it(text: str, seconds: float) -> None:
-    assert seconds_of(text) == seconds
+def test_a_duration_is_read_as_go_reads_it() -> None:
+    table: dict[str, float] = {
+        "90s": 90,
+        "10m": 600,
+        "1h30m": 5400,
+        "+2m": 120,
+        "1.5h": 5400,
+        ".5s": 0.5,
+        "500ms": 0.5,
+        "0h1s": 1,
+        "1ns": 1e-9,
+    }
+    assert {text: seconds_of(text) for text in table} == table
 
 
-@pytest.mark.parametrize(
-    ("text", "why"),
-    [
+def test_what_is_no_duration_is_refused_with_the_reason(subtests: pytest.Subtests) -> None:
+    table: list[tuple[str, str]] = [
         ("", 'time: invalid duration ""'),
         ("10", 'time: missing unit in duration "10"'),
         ("1d", 'time: unknown unit "d" in duration "1d"'),
@@ -41,12 +37,12 @@ def test_a_duration_is_read_as_go_reads_it(text: str, seconds: float) -> None:
         ("-5m", '"-5m" is not more than zero'),
         ("300000000h", 'time: invalid duration "300000000h"'),
         ("1" * 65, "it is longer than 64 characters"),
-    ],
-)
-def test_what_is_no_duration_is_refused_with_the_reason(text: str, why: str) -> None:
-    with pytest.raises(DurationError) as caught:
-        seconds_of(text)
-    assert str(caught.value) == why
+    ]
+    for text, why in table:
+        with subtests.test(text=text, why=why):
+            with pytest.raises(DurationError) as caught:
+                seconds_of(text)
+            assert str(caught.value) == why
 
 
 _SCHEMA = Task.model_json_schema()["properties"]["timeout"]["anyOf"][0]

@@ -41,29 +41,32 @@ def values(sent: Input) -> list[tuple[str, str]]:
     return [(kind, text) for kind, text in found if text]
 
 
-@pytest.mark.parametrize("name", of(*TEMPLATES))
-def test_a_template_ends_by_a_limit_of_the_event_loop(name: str) -> None:
-    templates = INPUTS[name].version["spec"]["templates"]
-    for template in templates:
-        with pytest.raises(FatalTaskError, match=template) as caught:
-            render_objects([template], templates, {}, engine=Engine.inline())
-        assert caught.value.limit or FINAL[name] in str(caught.value)
+def test_a_template_ends_by_a_limit_of_the_event_loop(subtests: pytest.Subtests) -> None:
+    for name in of(*TEMPLATES):
+        with subtests.test(name=name):
+            templates = INPUTS[name].version["spec"]["templates"]
+            for template in templates:
+                with pytest.raises(FatalTaskError, match=template) as caught:
+                    render_objects([template], templates, {}, engine=Engine.inline())
+                assert caught.value.limit or FINAL[name] in str(caught.value)
 
 
-@pytest.mark.parametrize("name", of(*VALUES))
-def test_a_value_is_left_to_a_worker_or_refused(name: str) -> None:
-    check = Checker(CheckResults())
-    found = values(INPUTS[name])
-    faults = [check(kind, text) for kind, text in found]
-    assert found
-    assert check.pending or all(fault is not None and fault.limit for fault in faults)
-    assert check.reads == 1
+def test_a_value_is_left_to_a_worker_or_refused(subtests: pytest.Subtests) -> None:
+    for name in of(*VALUES):
+        with subtests.test(name=name):
+            check = Checker(CheckResults())
+            found = values(INPUTS[name])
+            faults = [check(kind, text) for kind, text in found]
+            assert found
+            assert check.pending or all(fault is not None and fault.limit for fault in faults)
+            assert check.reads == 1
 
 
-@pytest.mark.parametrize("name", of("versions with many parts"))
-def test_a_version_with_more_parts_than_it_may_have_is_not_read(name: str) -> None:
-    sent = INPUTS[name]
-    assert bool(too_large(sent.version["spec"])) == (sent.end is not End.DONE)
+def test_a_version_with_more_parts_than_it_may_have_is_not_read(subtests: pytest.Subtests) -> None:
+    for name in of("versions with many parts"):
+        with subtests.test(name=name):
+            sent = INPUTS[name]
+            assert bool(too_large(sent.version["spec"])) == (sent.end is not End.DONE)
 
 
 def test_no_two_inputs_have_the_same_name_and_each_kind_has_three() -> None:

@@ -276,22 +276,24 @@ def words(said: ErrorText | str) -> ErrorText:
     return said if isinstance(said, ErrorText) else ErrorText(said, ())
 
 
-@pytest.mark.parametrize(("sent", "said", "told"), CASES.values(), ids=CASES)
 def test_an_answer_about_a_secret_names_fields_and_quotes_no_values(
-    sent: Json, said: ErrorText | str, told: str
+    subtests: pytest.Subtests,
 ) -> None:
-    found = redacted(words(said), sent)
+    for sent, said, told in CASES.values():
+        with subtests.test(sent=sent, said=said, told=told):
+            found = redacted(words(said), sent)
 
-    assert found.message == told
-    assert "hunter2" not in repr(found)
-    assert "4711" not in repr(found)
+            assert found.message == told
+            assert "hunter2" not in repr(found)
+            assert "4711" not in repr(found)
 
 
-@pytest.mark.parametrize(("sent", "said"), [case[:2] for case in CASES.values()], ids=CASES)
-def test_an_answer_about_another_kind_is_told_as_it_is(sent: Json, said: ErrorText | str) -> None:
-    config_map = {**sent, "kind": "ConfigMap"}
+def test_an_answer_about_another_kind_is_told_as_it_is(subtests: pytest.Subtests) -> None:
+    for sent, said in [case[:2] for case in CASES.values()]:
+        with subtests.test(sent=sent, said=said):
+            config_map = {**sent, "kind": "ConfigMap"}
 
-    assert redacted(words(said), config_map) == words(said)
+            assert redacted(words(said), config_map) == words(said)
 
 
 def test_who_owns_the_fields_of_a_secret_is_told() -> None:
@@ -334,21 +336,20 @@ def test_what_is_left_out_of_an_item_of_a_secret_is_told_without_its_key() -> No
     ]
 
 
-@pytest.mark.parametrize(
-    ("problem", "told"),
-    [
+def test_what_a_yaml_parser_quotes_is_left_out(subtests: pytest.Subtests) -> None:
+    table = [
         ("line 1, column 9: unknown anchor 'hunter2' referenced", "unknown anchor ... referenced"),
         ("line 1, column 1: anchor 'hun'ter2' value contains itself", "value contains itself"),
         ("line 1, column 1: cannot decode !!str `hunter2` as a !!int", "!!str ... as a !!int"),
         ("line 1, column 1: unsupported value: hunter2", "unsupported value: ..."),
         ("line 1, column 1: could not find expected ':'", "could not find expected ':'"),
-    ],
-)
-def test_what_a_yaml_parser_quotes_is_left_out(problem: str, told: str) -> None:
-    found = without_quotes(problem)
+    ]
+    for problem, told in table:
+        with subtests.test(problem=problem, told=told):
+            found = without_quotes(problem)
 
-    assert found.endswith(told)
-    assert "hunter2" not in found
+            assert found.endswith(told)
+            assert "hunter2" not in found
 
 
 def test_of_many_faults_the_first_twenty_fields_are_named() -> None:

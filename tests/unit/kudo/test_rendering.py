@@ -44,9 +44,8 @@ def test_a_template_that_is_named_twice_is_rendered_once() -> None:
     assert len(render_objects(("a", "b", "a"), {"a": named("a"), "b": named("b")}, {})) == 2
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
+def test_documents_are_split_and_empty_ones_passed_over() -> None:
+    table: list[tuple[str, list[str]]] = [
         ("", []),
         ("\n  \n", []),
         ("# only a comment\n", []),
@@ -55,10 +54,9 @@ def test_a_template_that_is_named_twice_is_rendered_once() -> None:
         (named("a") + "---\n# nothing\n---\n" + named("b") + "---\n", ["a", "b"]),
         (named("a") + "--- # a comment\n" + named("b"), ["a", "b"]),
         ("null\n", []),
-    ],
-)
-def test_documents_are_split_and_empty_ones_passed_over(text: str, expected: list[str]) -> None:
-    assert names(text) == expected
+    ]
+    for text, expected in table:
+        assert names(text) == expected
 
 
 def test_a_separator_inside_a_text_is_no_separator() -> None:
@@ -84,9 +82,9 @@ def test_an_empty_list_gives_nothing() -> None:
     assert names("{apiVersion: v1, kind: List, items: []}") == []
 
 
-@pytest.mark.parametrize("items", ["", "items:", "items: []"])
-def test_a_list_may_be_empty(items: str) -> None:
-    assert names(f"apiVersion: v1\nkind: List\n{items}\n") == []
+def test_a_list_may_be_empty() -> None:
+    for items in ["", "items:", "items: []"]:
+        assert names(f"apiVersion: v1\nkind: List\n{items}\n") == []
 
 
 def test_a_list_of_one_kind_gives_its_items_that_kind() -> None:
@@ -136,9 +134,8 @@ def test_a_missing_template_is_named() -> None:
     assert failure({"t": named("a")}, "t", "nowhere") == "error finding resource named nowhere"
 
 
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
+def test_what_is_no_object_is_refused_with_the_reason(subtests: pytest.Subtests) -> None:
+    table = [
         ("just text", "a Kubernetes object must be a mapping"),
         ("- a\n- b", "a Kubernetes object must be a mapping"),
         ("apiVersion: v1\nmetadata: {name: a}", "Object 'kind' is missing"),
@@ -200,24 +197,25 @@ def test_a_missing_template_is_named() -> None:
         ("a: 1\n...\nb: 1", "line 3, column 1: something follows the end of the document"),
         ("a: [1, 2", "line "),
         ("a: b: c", "line "),
-    ],
-)
-def test_what_is_no_object_is_refused_with_the_reason(text: str, reason: str) -> None:
-    found = failure({"t": text})
-    assert found.startswith("parsing YAML from t: decoding chunk ")
-    assert f"failed: {reason}" in found
+    ]
+    for text, reason in table:
+        with subtests.test(text=text, reason=reason):
+            found = failure({"t": text})
+            assert found.startswith("parsing YAML from t: decoding chunk ")
+            assert f"failed: {reason}" in found
 
 
 def test_only_the_first_lines_of_what_cannot_be_read_are_shown() -> None:
     assert len(failure({"t": "x" * 10_000})) < 300
 
 
-@pytest.mark.parametrize(
-    ("text", "step"), [("{{ .Params.A ", "parsing"), ("{{ .Nope }}", "rendering")]
-)
-def test_a_template_that_fails_says_where_and_in_which_step(text: str, step: str) -> None:
-    found = failure({"t": f"a\n{text}"})
-    assert found.startswith(f"error expanding template t: error {step} template: template: t:2")
+def test_a_template_that_fails_says_where_and_in_which_step(subtests: pytest.Subtests) -> None:
+    for text, step in [("{{ .Params.A ", "parsing"), ("{{ .Nope }}", "rendering")]:
+        with subtests.test(text=text, step=step):
+            found = failure({"t": f"a\n{text}"})
+            assert found.startswith(
+                f"error expanding template t: error {step} template: template: t:2"
+            )
 
 
 def test_a_template_without_end_is_stopped() -> None:
@@ -294,9 +292,10 @@ def test_values_are_put_into_the_text_as_they_are() -> None:
     assert render("t", "{{ .Name }}-{{ .Params.A }}", values) == "i-x: {y}\n"
 
 
-@pytest.mark.parametrize(
-    ("text", "line"),
-    [
+def test_a_document_that_is_no_object_has_its_line_in_the_rendered_text(
+    subtests: pytest.Subtests,
+) -> None:
+    table = [
         ("a: [", 1),
         ("a: 1\n\tb: 1", 2),
         ('{"apiVersion": "v1", "kind": "A", "metadata": {"name": "a"}}\n{"a": ]}', 2),
@@ -305,13 +304,11 @@ def test_values_are_put_into_the_text_as_they_are() -> None:
         ("# no object\n---\n\nkind: x\n---\nkind: y", 4),
         ("apiVersion: v1\nkind: A\nmetadata: {name: a}\n---\na: 1\nb: c: d\n", 6),
         ("--- # a\n--- # b\n- a", 2),
-    ],
-)
-def test_a_document_that_is_no_object_has_its_line_in_the_rendered_text(
-    text: str, line: int
-) -> None:
-    with pytest.raises(DocumentError) as caught:
-        render_objects(("t",), {"t": text}, {})
-    assert caught.value.line == line
-    if isinstance(caught.value.__cause__, YamlError):
-        assert f"failed: line {line}, column " in str(caught.value)
+    ]
+    for text, line in table:
+        with subtests.test(text=text, line=line):
+            with pytest.raises(DocumentError) as caught:
+                render_objects(("t",), {"t": text}, {})
+            assert caught.value.line == line
+            if isinstance(caught.value.__cause__, YamlError):
+                assert f"failed: line {line}, column " in str(caught.value)

@@ -44,12 +44,13 @@ def test_a_transient_error_is_worded_as_the_original_words_it() -> None:
     )
 
 
-@pytest.mark.parametrize("kind", ["apply", "APPLY", "", "Exec", "Apply "])
-def test_kinds_are_taken_by_the_letter(kind: str) -> None:
-    with pytest.raises(FatalTaskError) as caught:
-        check_task(task(kind, resources=["a.yaml"]))
-    assert caught.value.reason == "TaskBuildError"
-    assert str(caught.value) == f"unknown task kind {kind}"
+def test_kinds_are_taken_by_the_letter(subtests: pytest.Subtests) -> None:
+    for kind in ["apply", "APPLY", "", "Exec", "Apply "]:
+        with subtests.test(kind=kind):
+            with pytest.raises(FatalTaskError) as caught:
+                check_task(task(kind, resources=["a.yaml"]))
+            assert caught.value.reason == "TaskBuildError"
+            assert str(caught.value) == f"unknown task kind {kind}"
 
 
 EMPTY = "has an empty resource list. if that's what you need, use a Dummy task instead"
@@ -71,9 +72,8 @@ def test_a_task_that_writes_objects_needs_resources(resources: list[str] | None)
     assert refusal("Toggle", resources=resources, parameter="A") == f"{prefix}toggle task {EMPTY}"
 
 
-@pytest.mark.parametrize(
-    ("kind", "spec", "text"),
-    [
+def test_what_a_kind_of_task_lacks_is_named() -> None:
+    table: list[tuple[str, dict[str, object], str]] = [
         ("Toggle", {"resources": ["a"]}, "Missing parameter to evaluate the Toggle Task"),
         ("Pipe", {"pod": "p"}, "pipe task has an empty pipe files list"),
         ("Pipe", {"pipe": []}, "pipe task has an empty pipe files list"),
@@ -109,15 +109,13 @@ def test_a_task_that_writes_objects_needs_resources(resources: list[str] | None)
             {"package": "p"},
             "kudo operator task 't' has an empty operatorVersion",
         ),
-    ],
-)
-def test_what_a_kind_of_task_lacks_is_named(kind: str, spec: dict[str, object], text: str) -> None:
-    assert text in refusal(kind, **spec)
+    ]
+    for kind, spec, text in table:
+        assert text in refusal(kind, **spec)
 
 
-@pytest.mark.parametrize(
-    ("kind", "spec"),
-    [
+def test_a_task_with_all_that_its_kind_needs_is_accepted(subtests: pytest.Subtests) -> None:
+    table: list[tuple[str, dict[str, object]]] = [
         ("Apply", {"resources": ["a"]}),
         ("Delete", {"resources": ["a"]}),
         ("Toggle", {"resources": ["a"], "parameter": "A"}),
@@ -125,30 +123,27 @@ def test_what_a_kind_of_task_lacks_is_named(kind: str, spec: dict[str, object], 
         ("Pipe", {"pod": "p", "pipe": [{"envFile": "/a", "kind": "ConfigMap", "key": "k"}]}),
         ("KudoOperator", {"package": "p", "operatorVersion": "1"}),
         ("Dummy", {}),
-    ],
-)
-def test_a_task_with_all_that_its_kind_needs_is_accepted(
-    kind: str, spec: dict[str, object]
-) -> None:
-    check_task(task(kind, **spec))
+    ]
+    for kind, spec in table:
+        with subtests.test(kind=kind, spec=spec):
+            check_task(task(kind, **spec))
 
 
 # Toggle and Dummy
 
 
-@pytest.mark.parametrize("value", ["1", "t", "T", "TRUE", "true", "True"])
-def test_a_true_parameter_toggles_on(value: str) -> None:
-    assert toggled_on(task("Toggle", parameter="A"), {"A": value})
+def test_a_true_parameter_toggles_on() -> None:
+    for value in ["1", "t", "T", "TRUE", "true", "True"]:
+        assert toggled_on(task("Toggle", parameter="A"), {"A": value})
 
 
-@pytest.mark.parametrize("value", ["0", "f", "F", "FALSE", "false", "False"])
-def test_a_false_parameter_toggles_off(value: str) -> None:
-    assert not toggled_on(task("Toggle", parameter="A"), {"A": value})
+def test_a_false_parameter_toggles_off() -> None:
+    for value in ["0", "f", "F", "FALSE", "false", "False"]:
+        assert not toggled_on(task("Toggle", parameter="A"), {"A": value})
 
 
-@pytest.mark.parametrize(
-    ("values", "text"),
-    [
+def test_a_parameter_that_is_no_boolean_cannot_toggle(subtests: pytest.Subtests) -> None:
+    table: list[tuple[dict[str, object], str]] = [
         ({}, "no value for parameter A found"),
         ({"A": ["x"]}, "value of parameter A isn't a string"),
         ({"A": None}, "value of parameter A isn't a string"),
@@ -156,13 +151,13 @@ def test_a_false_parameter_toggles_off(value: str) -> None:
         ({"A": "yes"}, 'parsing "yes": invalid syntax'),
         ({"A": "tRUE"}, 'parsing "tRUE": invalid syntax'),
         ({"A": " true"}, 'parsing " true": invalid syntax'),
-    ],
-)
-def test_a_parameter_that_is_no_boolean_cannot_toggle(values: dict[str, object], text: str) -> None:
-    with pytest.raises(FatalTaskError) as caught:
-        toggled_on(task("Toggle", parameter="A"), values)
-    assert caught.value.reason == "ToggleTaskError"
-    assert text in str(caught.value)
+    ]
+    for values, text in table:
+        with subtests.test(values=values, text=text):
+            with pytest.raises(FatalTaskError) as caught:
+                toggled_on(task("Toggle", parameter="A"), values)
+            assert caught.value.reason == "ToggleTaskError"
+            assert text in str(caught.value)
 
 
 def test_a_long_value_that_is_no_boolean_is_shortened() -> None:
@@ -171,19 +166,22 @@ def test_a_long_value_that_is_no_boolean_is_shortened() -> None:
     assert len(str(caught.value)) < 400
 
 
-@pytest.mark.parametrize(("done", "expected"), [(True, True), (False, False), (None, False)])
-def test_a_dummy_is_done_when_it_says_so(done: bool | None, expected: bool) -> None:
-    assert dummy_done(task("Dummy", done=done)) is expected
+def test_a_dummy_is_done_when_it_says_so() -> None:
+    for done, expected in [(True, True), (False, False), (None, False)]:
+        assert dummy_done(task("Dummy", done=done)) is expected
 
 
-@pytest.mark.parametrize(
-    ("fatal", "kind"),
-    [(True, FatalTaskError), (False, TransientTaskError), (None, TransientTaskError)],
-)
-def test_a_dummy_fails_as_it_was_told(fatal: bool | None, kind: type[TaskError]) -> None:
-    with pytest.raises(kind, match=r"^dummy error$") as caught:
-        dummy_done(task("Dummy", wantErr=True, fatal=fatal, done=True))
-    assert caught.value.reason == "DummyTaskError"
+def test_a_dummy_fails_as_it_was_told(subtests: pytest.Subtests) -> None:
+    table: list[tuple[bool | None, type[TaskError]]] = [
+        (True, FatalTaskError),
+        (False, TransientTaskError),
+        (None, TransientTaskError),
+    ]
+    for fatal, kind in table:
+        with subtests.test(fatal=fatal, kind=kind):
+            with pytest.raises(kind, match=r"^dummy error$") as caught:
+                dummy_done(task("Dummy", wantErr=True, fatal=fatal, done=True))
+            assert caught.value.reason == "DummyTaskError"
 
 
 def test_fatal_and_transient_are_different_things_of_one_family() -> None:

@@ -1,7 +1,5 @@
 """The line of a template that a rendered line comes from."""
 
-import pytest
-
 from kudo.rendering import render
 from kudo.template_lines import template_line
 
@@ -19,9 +17,8 @@ def lines(text: str) -> list[tuple[str, int | None]]:
     ]
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
+def test_each_line_has_its_origin() -> None:
+    table: list[tuple[str, list[tuple[str, int | None]]]] = [
         ("a\nb", [("a", 1), ("b", 2)]),
         ("", [("", 1)]),
         ("{{ .Name }}: {{ .Name }}\nb", [("tea: tea", 1), ("b", 2)]),
@@ -46,10 +43,9 @@ def lines(text: str) -> list[tuple[str, int | None]]:
         ("{{ with .Name }}\n{{ . }}\n{{ end }}z", [("", 1), ("tea", 2), ("z", 3)]),
         ("{{/* a\nb */ -}}\n\n\nc\n", [("c", 5), ("", 6)]),
         ("é\r\n{{ .Name }}\r\nz", [("é\r", 1), ("tea\r", 2), ("z", 3)]),
-    ],
-)
-def test_each_line_has_its_origin(text: str, expected: list[tuple[str, int | None]]) -> None:
-    assert lines(text) == expected
+    ]
+    for text, expected in table:
+        assert lines(text) == expected
 
 
 def test_what_cannot_be_found_is_none() -> None:

@@ -33,9 +33,8 @@ def instance(account: str = "", run: str = "", status: JsonObject | None = None)
     )
 
 
-@pytest.mark.parametrize(
-    ("found", "mode", "default", "account"),
-    [
+def test_an_instance_acts_as() -> None:
+    table: list[tuple[Instance, Tenancy, str | None, str | None]] = [
         (instance(), COMPAT, None, None),
         (instance(), COMPAT, "team", None),
         (instance("own"), COMPAT, None, "own"),
@@ -51,17 +50,13 @@ def instance(account: str = "", run: str = "", status: JsonObject | None = None)
         (instance("own", "", RUNNING), STRICT, "team", "own"),
         # A run that began with the rights of the reconciler goes on with those of an account.
         (instance("", "u", {"lastRun": {"uid": "u"}}), STRICT, "team", "team"),
-    ],
-)
-def test_an_instance_acts_as(
-    found: Instance, mode: Tenancy, default: str | None, account: str | None
-) -> None:
-    assert account_of(found, mode, default) == account
+    ]
+    for found, mode, default, account in table:
+        assert account_of(found, mode, default) == account
 
 
-@pytest.mark.parametrize(
-    ("namespace", "reserved"),
-    [
+def test_accounts_of_the_system_are_reserved() -> None:
+    table = [
         ("kube-system", True),
         ("kube-public", True),
         ("kube-", True),
@@ -69,15 +64,13 @@ def test_an_instance_acts_as(
         ("kubernetes", False),
         ("default", False),
         ("streams", False),
-    ],
-)
-def test_accounts_of_the_system_are_reserved(namespace: str, reserved: bool) -> None:
-    assert is_reserved(namespace, "kudo-system") is reserved
+    ]
+    for namespace, reserved in table:
+        assert is_reserved(namespace, "kudo-system") is reserved
 
 
-@pytest.mark.parametrize(
-    ("annotation", "namespace", "granted"),
-    [
+def test_a_grant_names_namespaces(subtests: pytest.Subtests) -> None:
+    table: list[tuple[str | None, str, bool]] = [
         (None, "platform", True),
         (None, "a", False),
         ("", "a", False),
@@ -89,11 +82,11 @@ def test_accounts_of_the_system_are_reserved(namespace: str, reserved: bool) -> 
         ("team-*", "team-a", False),
         ("aa", "a", False),
         (",", "", False),
-    ],
-)
-def test_a_grant_names_namespaces(annotation: str | None, namespace: str, granted: bool) -> None:
-    annotations = None if annotation is None else {"kudo.dev/allow-from": annotation}
-    assert is_granted(annotations, "platform", namespace) is granted
+    ]
+    for annotation, namespace, granted in table:
+        with subtests.test(annotation=annotation, namespace=namespace, granted=granted):
+            annotations = None if annotation is None else {"kudo.dev/allow-from": annotation}
+            assert is_granted(annotations, "platform", namespace) is granted
 
 
 def test_a_grant_of_any_length_counts_within_its_bound() -> None:
@@ -106,14 +99,17 @@ def test_a_grant_of_any_length_counts_within_its_bound() -> None:
     assert not is_granted(annotations, "own", names[-1])
 
 
-@pytest.mark.parametrize("cut", range(12))
-def test_a_name_that_the_bound_cuts_off_grants_nothing_to_another_one(cut: int) -> None:
-    text = "x" * (LONGEST_GRANT - cut) + ",team-abcde,other"
-    known = "x" * (LONGEST_GRANT - cut)
-    for name in ("t", "te", "team-", "team-a", "team-abcd", "other"):
-        assert not is_granted({ANNOTATION_ALLOW_FROM: text}, "own", name)
-    assert is_granted({ANNOTATION_ALLOW_FROM: text}, "own", known)
-    assert is_granted({ANNOTATION_ALLOW_FROM: text}, "own", "team-abcde") is (cut >= 11)
+def test_a_name_that_the_bound_cuts_off_grants_nothing_to_another_one(
+    subtests: pytest.Subtests,
+) -> None:
+    for cut in range(12):
+        with subtests.test(cut=cut):
+            text = "x" * (LONGEST_GRANT - cut) + ",team-abcde,other"
+            known = "x" * (LONGEST_GRANT - cut)
+            for name in ("t", "te", "team-", "team-a", "team-abcd", "other"):
+                assert not is_granted({ANNOTATION_ALLOW_FROM: text}, "own", name)
+            assert is_granted({ANNOTATION_ALLOW_FROM: text}, "own", known)
+            assert is_granted({ANNOTATION_ALLOW_FROM: text}, "own", "team-abcde") is (cut >= 11)
 
 
 def test_caches_keep_the_grant_alone_as_far_as_it_counts() -> None:

@@ -50,9 +50,8 @@ def found(wire: JsonObject) -> list[tuple[str, str]]:
     return [(problem.field, problem.message) for problem in problems]
 
 
-@pytest.mark.parametrize(
-    "fields",
-    [
+def test_what_the_engine_runs_is_taken() -> None:
+    table: list[JsonObject] = [
         {},
         {"anything": {"else": 1}},
         {"plans": {"deploy": {}}},
@@ -81,19 +80,17 @@ def found(wire: JsonObject) -> list[tuple[str, str]]:
         {"tasks": [task("a", "KudoOperator", package="p", operatorVersion="1")]},
         {"tasks": [task("a", "Dummy", done=True)]},
         {"plans": {"deploy": plan("a", timeout="1h30m")}},
-    ],
-)
-def test_what_the_engine_runs_is_taken(fields: JsonObject) -> None:
-    assert found(spec(**fields)) == []
+    ]
+    for fields in table:
+        assert found(spec(**fields)) == []
 
 
 TOGGLE = task("a", "Toggle", resources=["a.yaml"], parameter="T")
 PIPE = [{"file": "/f", "kind": "Secret", "key": "k"}]
 
 
-@pytest.mark.parametrize(
-    ("fields", "field", "words"),
-    [
+def test_what_no_run_could_use_is_named(subtests: pytest.Subtests) -> None:
+    table: list[tuple[JsonObject, str, str]] = [
         ({"operator": {"name": "-x"}}, "spec.operator.name", "value of a label"),
         ({"operator": {"name": "x" * 64}}, "spec.operator.name", "value of a label"),
         ({"operator": {"name": "../x"}}, "spec.operator.name", "value of a label"),
@@ -156,12 +153,12 @@ PIPE = [{"file": "/f", "kind": "Secret", "key": "k"}]
         ({"templates": {"a.yaml": "{{ nope }}"}}, "spec.templates[a.yaml]", "nope"),
         ({"templates": {"a.yaml": "{{ env `HOME` }}"}}, "spec.templates[a.yaml]", "env"),
         ({"templates": {"a.yaml": "{{if .a}}" * 200}}, "spec.templates[a.yaml]", "nesting limit"),
-    ],
-)
-def test_what_no_run_could_use_is_named(fields: JsonObject, field: str, words: str) -> None:
-    ((where, message),) = found(spec(**fields))
-    assert where == field
-    assert words in message
+    ]
+    for fields, field, words in table:
+        with subtests.test(fields=fields, field=field, words=words):
+            ((where, message),) = found(spec(**fields))
+            assert where == field
+            assert words in message
 
 
 def test_everything_is_told_at_once_and_of_many_the_first() -> None:
@@ -189,14 +186,17 @@ def test_triggers_of_missing_plans_are_a_warning() -> None:
     assert version_warnings(OperatorVersion.from_wire({"spec": spec()})) == ()
 
 
-@pytest.mark.parametrize("folder", PACKAGES, ids=lambda found: str(found.relative_to(ROOT)))
-def test_every_package_can_be_stored(folder: Path) -> None:
+def test_every_package_can_be_stored(subtests: pytest.Subtests) -> None:
     """But for versions of children, which installing them fills in."""
-    version = to_objects(read_package(str(folder)), "ns").operator_version
-    unresolved = {
-        f"spec.tasks[{one.name}]" for one in version.spec.tasks or () if one.kind == "KudoOperator"
-    }
-    assert [one for one in version_problems(version) if one.field not in unresolved] == []
+    for folder in PACKAGES:
+        with subtests.test(folder=folder):
+            version = to_objects(read_package(str(folder)), "ns").operator_version
+            unresolved = {
+                f"spec.tasks[{one.name}]"
+                for one in version.spec.tasks or ()
+                if one.kind == "KudoOperator"
+            }
+            assert [one for one in version_problems(version) if one.field not in unresolved] == []
 
 
 def test_a_task_is_refused_for_what_the_engine_refuses_it() -> None:

@@ -13,20 +13,19 @@ from tests.unit.gotemplate.functions.sprig import failure, render
 _PRINTABLE = "".join(map(chr, range(32, 127)))
 
 
-@pytest.mark.parametrize(
-    ("name", "characters"),
-    [
+def test_random_texts_use_all_of_their_characters_and_no_others(subtests: pytest.Subtests) -> None:
+    table: list[tuple[str, str]] = [
         ("randAlpha", string.ascii_letters),
         ("randAlphaNum", string.ascii_letters + string.digits),
         ("randNumeric", string.digits),
         ("randAscii", _PRINTABLE),
-    ],
-)
-def test_random_texts_use_all_of_their_characters_and_no_others(name: str, characters: str) -> None:
-    text = render(f"{{{{ {name} 4000 }}}}")
+    ]
+    for name, characters in table:
+        with subtests.test(name=name, characters=characters):
+            text = render(f"{{{{ {name} 4000 }}}}")
 
-    assert len(text) == 4000
-    assert set(text) == set(characters)
+            assert len(text) == 4000
+            assert set(text) == set(characters)
 
 
 @pytest.mark.parametrize(
@@ -76,17 +75,17 @@ def test_a_hashed_password_is_checked_by_bcrypt(password: str) -> None:
     assert bcrypt.checkpw(password.encode(), hashed.encode())
 
 
-@pytest.mark.parametrize("text", ["a", "0123456789abcdef", "größe\n", "x" * 1000])
-def test_an_encrypted_text_can_be_decrypted(text: str) -> None:
-    data = {"p": "a password", "t": text}
+def test_an_encrypted_text_can_be_decrypted(subtests: pytest.Subtests) -> None:
+    for text in ["a", "0123456789abcdef", "größe\n", "x" * 1000]:
+        with subtests.test(text=text):
+            data = {"p": "a password", "t": text}
 
-    assert render("{{ encryptAES .p .t | decryptAES .p }}", data) == text
-    assert text not in render("{{ encryptAES .p .t }}", data)
+            assert render("{{ encryptAES .p .t | decryptAES .p }}", data) == text
+            assert text not in render("{{ encryptAES .p .t }}", data)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_expensive_functions_are_counted() -> None:
+    table = [
         "{{ bcrypt `x` }}",
         "{{ htpasswd `u` `x` }}",
         "{{ derivePassword 1 `pin` `p` `u` `s` }}",
@@ -94,10 +93,9 @@ def test_an_encrypted_text_can_be_decrypted(text: str) -> None:
         "{{ genPrivateKey `dsa` }}",
         "{{ genSelfSignedCert `x` nil nil 1 }}",
         "{{ buildCustomCert `YQ==` `YQ==` }}",
-    ],
-)
-def test_expensive_functions_are_counted(text: str) -> None:
-    assert failure(text, limits=Limits(expensive=0)).limit == "expensive"
+    ]
+    for text in table:
+        assert failure(text, limits=Limits(expensive=0)).limit == "expensive"
 
 
 def test_the_environment_is_that_of_the_sources() -> None:

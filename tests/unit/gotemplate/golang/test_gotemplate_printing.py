@@ -12,9 +12,8 @@ def render(text: str, **data: object) -> str:
     return Environment().parse("t", text).render(data)
 
 
-@pytest.mark.parametrize(
-    ("verb", "expected"),
-    [
+def test_numbers_that_are_none(subtests: pytest.Subtests) -> None:
+    table = [
         ("%v", "+Inf -Inf NaN"),
         ("%f", "+Inf -Inf NaN"),
         ("%+v", "+Inf -Inf NaN"),
@@ -22,12 +21,12 @@ def render(text: str, **data: object) -> str:
         ("% f", " Inf -Inf  NaN"),
         ("%06.1f", "  +Inf   -Inf    NaN"),
         ("%-6e|", "+Inf  | -Inf  | NaN   |"),
-    ],
-)
-def test_numbers_that_are_none(verb: str, expected: str) -> None:
-    text = f'{{{{ printf "{verb} {verb} {verb}" .p .n .x }}}}'
+    ]
+    for verb, expected in table:
+        with subtests.test(verb=verb, expected=expected):
+            text = f'{{{{ printf "{verb} {verb} {verb}" .p .n .x }}}}'
 
-    assert render(text, p=math.inf, n=-math.inf, x=math.nan) == expected
+            assert render(text, p=math.inf, n=-math.inf, x=math.nan) == expected
 
 
 def test_numbers_that_are_none_compare_as_floats_do() -> None:

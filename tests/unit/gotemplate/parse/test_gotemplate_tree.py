@@ -55,9 +55,8 @@ def test_parsing_alone_gives_the_tree_of_the_compiled_template() -> None:
         parse_tree("t", text, ())
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
+def test_errors_are_on_the_line_of_the_last_token_that_was_read(subtests: pytest.Subtests) -> None:
+    table = [
         ("\n{{ $x }}", ':2: undefined variable "$x"'),
         ("\n{{ $x\n}}", ':3: undefined variable "$x"'),
         ("\n{{ $x.a\n}}", ':2: undefined variable "$x"'),
@@ -66,13 +65,13 @@ def test_parsing_alone_gives_the_tree_of_the_compiled_template() -> None:
         ("\n{{ if .a }}{{ else }}\n", ":3: unexpected EOF"),
         ("\n{{ end .a.b }}", ':2: unexpected ".a" in end'),
         ("{{ if .a }}{{ .b }}\n{{/* ", ":2: unclosed comment"),
-    ],
-)
-def test_errors_are_on_the_line_of_the_last_token_that_was_read(text: str, message: str) -> None:
-    with pytest.raises(TemplateError) as caught:
-        tree(text)
+    ]
+    for text, message in table:
+        with subtests.test(text=text, message=message):
+            with pytest.raises(TemplateError) as caught:
+                tree(text)
 
-    assert str(caught.value) == f"template: t{message}"
+            assert str(caught.value) == f"template: t{message}"
 
 
 def test_nodes_cannot_be_changed() -> None:
@@ -91,9 +90,8 @@ def test_places_are_counted_in_bytes_as_in_go() -> None:
     assert found.place(4) == (2, 4)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_a_tree_is_spelled_as_go_spells_it() -> None:
+    table: list[str] = [
         "text",
         "{{.a.b}}",
         "{{$x := .a}}{{$x = 1}}{{$x.y}}",
@@ -104,10 +102,9 @@ def test_places_are_counted_in_bytes_as_in_go() -> None:
         "{{with .a}}{{.}}{{end}}",
         '{{template "x" .a}}{{template "y"}}',
         "{{1.50}}{{0x1F}}{{'a'}}{{`raw`}}",
-    ],
-)
-def test_a_tree_is_spelled_as_go_spells_it(text: str) -> None:
-    assert str(tree(text).root) == text
+    ]
+    for text in table:
+        assert str(tree(text).root) == text
 
 
 @given(

@@ -232,20 +232,21 @@ INVALID = [
 ]
 
 
-@pytest.mark.parametrize("expression", TRUE)
-def test_what_is_true_holds(expression: str) -> None:
-    assert evaluated((expression,)) == []
+def test_what_is_true_holds() -> None:
+    for expression in TRUE:
+        assert evaluated((expression,)) == []
 
 
-@pytest.mark.parametrize(("expression", "reason"), FALSE)
-def test_what_is_not_true_says_why(expression: str, reason: str) -> None:
-    (failed,) = evaluated((expression,))
-    assert str(failed) == f"01-assert.yaml:3: {expression}: {reason}"
+def test_what_is_not_true_says_why(subtests: pytest.Subtests) -> None:
+    for expression, reason in FALSE:
+        with subtests.test(expression=expression, reason=reason):
+            (failed,) = evaluated((expression,))
+            assert str(failed) == f"01-assert.yaml:3: {expression}: {reason}"
 
 
-@pytest.mark.parametrize(("expression", "message"), INVALID)
-def test_what_cannot_work_is_found_before_anything_runs(expression: str, message: str) -> None:
-    assert finding(expression).startswith(message)
+def test_what_cannot_work_is_found_before_anything_runs() -> None:
+    for expression, message in INVALID:
+        assert finding(expression).startswith(message)
 
 
 def test_an_expression_without_refs_says_that_there_are_none() -> None:
@@ -281,20 +282,16 @@ def test_an_assert_without_expressions_holds() -> None:
     assert expressions.evaluate({}) == []
 
 
-@pytest.mark.parametrize(
-    ("refs", "message"),
-    [
+def test_refs_that_no_expression_can_use_are_errors() -> None:
+    table: list[tuple[Sequence[tuple[str, str]], str]] = [
         ((("my-pod", "Pod"),), "no expression can use 'my-pod' as a name; write letters, "),
         ((("", "Pod"),), "no expression can use '' as a name; write letters, "),
         ((("int", "Pod"),), "no expression can use 'int' as a name; write letters, "),
         ((("namespace", "Pod"),), "no expression can use 'namespace' as a name; write "),
         ((("a", "Pod"), ("a", "Job")), "a is the ref of two objects, first in 01-assert.yaml:3"),
-    ],
-)
-def test_refs_that_no_expression_can_use_are_errors(
-    refs: Sequence[tuple[str, str]], message: str
-) -> None:
-    assert finding("1 == 1", refs).startswith(message)
+    ]
+    for refs, message in table:
+        assert finding("1 == 1", refs).startswith(message)
 
 
 def test_values_of_secrets_are_left_out() -> None:
@@ -335,13 +332,19 @@ def test_without_the_library_the_suite_says_what_to_install(
     environment.cache_clear()
 
 
-@pytest.mark.parametrize(
-    ("text", "number"),
-    [("1", "1"), ("500m", "1/2"), ("1Ki", "1024"), ("1.5Gi", "1610612736"), ("-2e-2", "-1/50"),
-     (".5", "1/2"), ("5.", "5"), ("1n", "1/1000000000"), ("+3E", "3000000000000000000")],
-)  # fmt: skip
-def test_quantities_are_exact(text: str, number: str) -> None:
-    assert str(parse_quantity(text)) == number
+def test_quantities_are_exact() -> None:
+    table = {
+        "1": "1",
+        "500m": "1/2",
+        "1Ki": "1024",
+        "1.5Gi": "1610612736",
+        "-2e-2": "-1/50",
+        ".5": "1/2",
+        "5.": "5",
+        "1n": "1/1000000000",
+        "+3E": "3000000000000000000",
+    }
+    assert {text: str(parse_quantity(text)) for text in table} == table
 
 
 @pytest.mark.parametrize("text", ["", ".", "1GiB", "1 ", "e3", "1e999999999", "0x1", "1" * 50])

@@ -38,9 +38,8 @@ def argv(text: str, *, namespaced: bool = False) -> list[str]:
     return list(process_of(command, CONTEXT).argv)
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
+def test_variables_and_words_make_argv() -> None:
+    table: list[tuple[str, list[str]]] = [
         ("kubectl kudo install ./op", ["kubectl", "kudo", "install", "./op"]),
         ("ls -n $NAMESPACE", ["ls", "-n", "kuttl-test-a"]),
         ("ls ${HOME}/x", ["ls", "/home/u/x"]),
@@ -52,32 +51,38 @@ def argv(text: str, *, namespaced: bool = False) -> list[str]:
         ("cat $KUBECONFIG", ["cat", "/run/kubeconfig"]),
         ("echo $PATH", ["echo", "/suite/bin:/usr/bin:/bin"]),
         ("a | b", ["a", "|", "b"]),
-    ],
-)
-def test_variables_and_words_make_argv(text: str, expected: list[str]) -> None:
-    assert argv(text) == expected
+    ]
+    for text, expected in table:
+        assert argv(text) == expected
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("kubectl get po", ["kubectl", "get", "po", "--namespace", "kuttl-test-a"]),
-        ("kubectl get po -n other", ["kubectl", "get", "po", "-n", "other"]),
-        ("kubectl get po -nother", ["kubectl", "get", "po", "-nother"]),
-        ("kubectl --namespace other get po", ["kubectl", "--namespace", "other", "get", "po"]),
-        ("kubectl --namespace=other get po", ["kubectl", "--namespace=other", "get", "po"]),
-        (
-            "kubectl exec p -- ls -n",
-            ["kubectl", "exec", "p", "--namespace", "kuttl-test-a", "--", "ls", "-n"],
-        ),
-        (
-            "kubectl get po --name-only",
-            ["kubectl", "get", "po", "--name-only", "--namespace", "kuttl-test-a"],
-        ),
-    ],
-)
-def test_namespaced_adds_the_namespace_unless_it_is_there(text: str, expected: list[str]) -> None:
-    assert argv(text, namespaced=True) == expected
+def test_namespaced_adds_the_namespace_unless_it_is_there() -> None:
+    table: dict[str, list[str]] = {
+        "kubectl get po": ["kubectl", "get", "po", "--namespace", "kuttl-test-a"],
+        "kubectl get po -n other": ["kubectl", "get", "po", "-n", "other"],
+        "kubectl get po -nother": ["kubectl", "get", "po", "-nother"],
+        "kubectl --namespace other get po": ["kubectl", "--namespace", "other", "get", "po"],
+        "kubectl --namespace=other get po": ["kubectl", "--namespace=other", "get", "po"],
+        "kubectl exec p -- ls -n": [
+            "kubectl",
+            "exec",
+            "p",
+            "--namespace",
+            "kuttl-test-a",
+            "--",
+            "ls",
+            "-n",
+        ],
+        "kubectl get po --name-only": [
+            "kubectl",
+            "get",
+            "po",
+            "--name-only",
+            "--namespace",
+            "kuttl-test-a",
+        ],
+    }
+    assert {text: argv(text, namespaced=True) for text in table} == table
 
 
 def test_a_script_is_for_the_shell_as_it_is() -> None:
@@ -105,34 +110,34 @@ def test_processes_get_namespace_kubeconfig_and_path() -> None:
     assert process.place == PLACE
 
 
-@pytest.mark.parametrize(
-    ("inherited", "expected"),
-    [({"PATH": "/bin"}, "/suite/bin:/bin"), ({"PATH": ""}, "/suite/bin"), ({}, "/suite/bin")],
-)
-def test_an_empty_path_does_not_become_the_current_folder(
-    inherited: Mapping[str, str], expected: str
-) -> None:
-    context = replace(CONTEXT, environment=inherited)
-    assert process_of(replace(COMMAND, command="ls"), context).environment["PATH"] == expected
+def test_an_empty_path_does_not_become_the_current_folder(subtests: pytest.Subtests) -> None:
+    table: list[tuple[Mapping[str, str], str]] = [
+        ({"PATH": "/bin"}, "/suite/bin:/bin"),
+        ({"PATH": ""}, "/suite/bin"),
+        ({}, "/suite/bin"),
+    ]
+    for inherited, expected in table:
+        with subtests.test(inherited=inherited, expected=expected):
+            context = replace(CONTEXT, environment=inherited)
+            assert (
+                process_of(replace(COMMAND, command="ls"), context).environment["PATH"] == expected
+            )
 
 
-@pytest.mark.parametrize(
-    ("own", "shared", "background", "expected"),
-    [
+def test_a_command_has_its_own_time_or_that_of_the_suite(subtests: pytest.Subtests) -> None:
+    table: list[tuple[int, int, bool, int | None]] = [
         (0, 30, False, 30),
         (5, 30, False, 5),
         (-1, 30, False, None),
         (0, 0, False, None),
         (7, 0, False, 7),
         (5, 30, True, None),
-    ],
-)
-def test_a_command_has_its_own_time_or_that_of_the_suite(
-    own: int, shared: int, background: bool, expected: int | None
-) -> None:
-    command = replace(COMMAND, command="ls", timeout=own, background=background)
-    process = process_of(command, replace(CONTEXT, timeout=shared))
-    assert (process.seconds, process.background) == (expected, background)
+    ]
+    for own, shared, background, expected in table:
+        with subtests.test(own=own, shared=shared, background=background, expected=expected):
+            command = replace(COMMAND, command="ls", timeout=own, background=background)
+            process = process_of(command, replace(CONTEXT, timeout=shared))
+            assert (process.seconds, process.background) == (expected, background)
 
 
 def test_options_are_handed_on() -> None:
@@ -142,18 +147,17 @@ def test_options_are_handed_on() -> None:
     assert not process.log_output
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
+def test_a_command_that_cannot_be_run_is_told_with_its_line(subtests: pytest.Subtests) -> None:
+    table = [
         ("$NONE", "nothing is left of the command once its variables are replaced"),
         ("# nothing", "nothing is left of the command"),
         ("echo $Q", "the quote ' is not closed; use script for a shell"),
-    ],
-)
-def test_a_command_that_cannot_be_run_is_told_with_its_line(text: str, message: str) -> None:
-    with pytest.raises(CommandInvalid, match=message) as caught:
-        argv(text)
-    assert str(caught.value).startswith("e2e/a/00-a.yaml:5: ")
+    ]
+    for text, message in table:
+        with subtests.test(text=text, message=message):
+            with pytest.raises(CommandInvalid, match=message) as caught:
+                argv(text)
+            assert str(caught.value).startswith("e2e/a/00-a.yaml:5: ")
 
 
 def test_a_process_can_be_started_as_it_is(tmp_path: Path) -> None:
@@ -166,9 +170,8 @@ def test_a_process_can_be_started_as_it_is(tmp_path: Path) -> None:
     assert ran.stdout.decode() == f"kuttl-test-a {tmp_path}"
 
 
-@pytest.mark.parametrize(
-    ("collector", "expected"),
-    [
+def test_collectors_are_commands(subtests: pytest.Subtests) -> None:
+    table: list[tuple[Collector, str]] = [
         (
             replace(COLLECTOR, pod="web-0"),
             "kubectl logs --prefix web-0 -n kuttl-test-a --all-containers --tail=-1",
@@ -197,19 +200,20 @@ def test_a_process_can_be_started_as_it_is(tmp_path: Path) -> None:
             replace(COLLECTOR, type=CollectorType.COMMAND, command="kubectl get all -n $NAMESPACE"),
             "kubectl get all -n kuttl-test-a",
         ),
-    ],
-)
-def test_collectors_are_commands(collector: Collector, expected: str) -> None:
-    command = collecting_command(collector, CONTEXT.namespace)
-    process = process_of(command, CONTEXT)
-    before, bar, rest = expected.partition("|")
-    selector, _, after = rest.partition("|")
-    words = [*before.split(), selector, *after.split()] if bar else expected.split()
-    assert list(process.argv) == words
-    assert (process.ignore_failure, process.seconds, process.place) == (True, 30, PLACE)
+    ]
+    for collector, expected in table:
+        with subtests.test(collector=collector, expected=expected):
+            command = collecting_command(collector, CONTEXT.namespace)
+            process = process_of(command, CONTEXT)
+            before, bar, rest = expected.partition("|")
+            selector, _, after = rest.partition("|")
+            words = [*before.split(), selector, *after.split()] if bar else expected.split()
+            assert list(process.argv) == words
+            assert (process.ignore_failure, process.seconds, process.place) == (True, 30, PLACE)
 
 
-@pytest.mark.parametrize("text", ["a b", 'a"b', "a\\b", "a'b", "#a", "app in (a,b)", "a\nb"])
-def test_words_of_collectors_stay_whole(text: str) -> None:
-    command = collecting_command(replace(COLLECTOR, selector=text), "ns")
-    assert process_of(command, CONTEXT).argv[4] == text
+def test_words_of_collectors_stay_whole(subtests: pytest.Subtests) -> None:
+    for text in ["a b", 'a"b', "a\\b", "a'b", "#a", "app in (a,b)", "a\nb"]:
+        with subtests.test(text=text):
+            command = collecting_command(replace(COLLECTOR, selector=text), "ns")
+            assert process_of(command, CONTEXT).argv[4] == text

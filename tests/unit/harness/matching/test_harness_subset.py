@@ -140,39 +140,39 @@ DIFFERENT_BY_NAME = [
 ]
 
 
-@pytest.mark.parametrize("lists", list(ListMatching))
-@pytest.mark.parametrize(("expected", "actual"), EQUAL)
-def test_these_match_however_lists_are_compared(
-    expected: str, actual: str, lists: ListMatching
-) -> None:
-    assert differences(expected, actual, lists) == []
+def test_these_match_however_lists_are_compared() -> None:
+    for expected, actual in EQUAL:
+        for lists in list(ListMatching):
+            assert differences(expected, actual, lists) == []
 
 
-@pytest.mark.parametrize("lists", list(ListMatching))
-@pytest.mark.parametrize(("expected", "actual", "text"), DIFFERENT)
-def test_these_differ_however_lists_are_compared(
-    expected: str, actual: str, text: str, lists: ListMatching
-) -> None:
-    (found,) = differences(expected, actual, lists)
-    assert str(found).partition(" ")[2].startswith(text), str(found)
+def test_these_differ_however_lists_are_compared(subtests: pytest.Subtests) -> None:
+    for expected, actual, text in DIFFERENT:
+        for lists in list(ListMatching):
+            with subtests.test(lists=lists, expected=expected, actual=actual, text=text):
+                (found,) = differences(expected, actual, lists)
+                assert str(found).partition(" ")[2].startswith(text), str(found)
 
 
-@pytest.mark.parametrize(("expected", "actual", "text"), BY_POSITION)
-def test_these_differ_by_position(expected: str, actual: str, text: str) -> None:
-    found = differences(expected, actual, POSITION)
-    assert str(found[0]).partition(" ")[2].startswith(text), str(found[0])
+def test_these_differ_by_position(subtests: pytest.Subtests) -> None:
+    for expected, actual, text in BY_POSITION:
+        with subtests.test(expected=expected, actual=actual, text=text):
+            found = differences(expected, actual, POSITION)
+            assert str(found[0]).partition(" ")[2].startswith(text), str(found[0])
 
 
-@pytest.mark.parametrize(("expected", "actual"), EQUAL_BY_NAME)
-def test_these_match_by_name_and_not_by_position(expected: str, actual: str) -> None:
-    assert differences(expected, actual, NAME) == []
-    assert differences(expected, actual, POSITION) != []
+def test_these_match_by_name_and_not_by_position(subtests: pytest.Subtests) -> None:
+    for expected, actual in EQUAL_BY_NAME:
+        with subtests.test(expected=expected, actual=actual):
+            assert differences(expected, actual, NAME) == []
+            assert differences(expected, actual, POSITION) != []
 
 
-@pytest.mark.parametrize(("expected", "actual", "text"), DIFFERENT_BY_NAME)
-def test_these_differ_by_name(expected: str, actual: str, text: str) -> None:
-    (found,) = differences(expected, actual, NAME)
-    assert str(found).partition(" ")[2].startswith(text), str(found)
+def test_these_differ_by_name(subtests: pytest.Subtests) -> None:
+    for expected, actual, text in DIFFERENT_BY_NAME:
+        with subtests.test(expected=expected, actual=actual, text=text):
+            (found,) = differences(expected, actual, NAME)
+            assert str(found).partition(" ")[2].startswith(text), str(found)
 
 
 def test_all_differences_are_found() -> None:

@@ -80,18 +80,21 @@ def test_json_has_the_same_tree() -> None:
     assert case["timestamp"] == "2026-11-23T10:00:01Z"
 
 
-@pytest.mark.parametrize("granularity", list(Granularity))
-def test_what_fails_outside_of_steps_is_in_the_report(granularity: Granularity) -> None:
-    result = run(BROKEN, SKIPPED, failure=Failure("command 1 of the suite failed", "exit code 2"))
-    root = xml(result, granularity)
-    assert (root.attrib["tests"], root.attrib["failures"], root.attrib["skipped"]) == (
-        "3",
-        "2",
-        "1",
-    )
-    messages = [failure.attrib["message"] for failure in root.iter("failure")]
-    assert messages == ["command 1 of the suite failed", "the namespace cannot be created"]
-    assert json.loads(report_json(result, granularity))["failures"] == 2
+def test_what_fails_outside_of_steps_is_in_the_report(subtests: pytest.Subtests) -> None:
+    for granularity in list(Granularity):
+        with subtests.test(granularity=granularity):
+            result = run(
+                BROKEN, SKIPPED, failure=Failure("command 1 of the suite failed", "exit code 2")
+            )
+            root = xml(result, granularity)
+            assert (root.attrib["tests"], root.attrib["failures"], root.attrib["skipped"]) == (
+                "3",
+                "2",
+                "1",
+            )
+            messages = [failure.attrib["message"] for failure in root.iter("failure")]
+            assert messages == ["command 1 of the suite failed", "the namespace cannot be created"]
+            assert json.loads(report_json(result, granularity))["failures"] == 2
 
 
 def test_a_failure_without_details_has_its_message_as_text() -> None:

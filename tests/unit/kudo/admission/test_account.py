@@ -24,37 +24,39 @@ def reviewed(old: JsonObject, new: JsonObject) -> Review:
     return Review.of(Request("UPDATE", "ns", "i", new, old))
 
 
-@pytest.mark.parametrize("decide", ROUTES)
-@pytest.mark.parametrize(("before", "after"), [(None, "team"), ("team", None), ("team", "other")])
-def test_it_may_change_while_no_plan_runs_and_runs_none(
-    decide: Callable[[Review], Decision], before: str | None, after: str | None
-) -> None:
-    idle = instance(ended={"deploy": "A"})
-    review = reviewed(with_account(idle, before), with_account(idle, after))
-    assert decide(review) == Decision()
-    assert review.references() == ()
+def test_it_may_change_while_no_plan_runs_and_runs_none(subtests: pytest.Subtests) -> None:
+    for before, after in [(None, "team"), ("team", None), ("team", "other")]:
+        for decide in ROUTES:
+            with subtests.test(decide=decide, before=before, after=after):
+                idle = instance(ended={"deploy": "A"})
+                review = reviewed(with_account(idle, before), with_account(idle, after))
+                assert decide(review) == Decision()
+                assert review.references() == ()
 
 
-@pytest.mark.parametrize("decide", ROUTES)
-@pytest.mark.parametrize(("before", "after"), [(None, "team"), ("team", None), ("team", "other")])
-def test_it_stays_while_a_plan_runs(
-    decide: Callable[[Review], Decision], before: str | None, after: str | None
-) -> None:
-    running = instance(runs="deploy")
-    decision = decide(reviewed(with_account(running, before), with_account(running, after)))
-    assert decision.reason == "PlanRunning"
-    (problem,) = decision.problems
-    assert problem.field == "spec.serviceAccountName"
-    assert f"from '{before or ''}' to '{after or ''}' while a plan 'deploy'" in problem.message
-    assert "kubectl kudo plan cancel --instance i -n ns" in problem.message
+def test_it_stays_while_a_plan_runs(subtests: pytest.Subtests) -> None:
+    for before, after in [(None, "team"), ("team", None), ("team", "other")]:
+        for decide in ROUTES:
+            with subtests.test(decide=decide, before=before, after=after):
+                running = instance(runs="deploy")
+                decision = decide(
+                    reviewed(with_account(running, before), with_account(running, after))
+                )
+                assert decision.reason == "PlanRunning"
+                (problem,) = decision.problems
+                assert problem.field == "spec.serviceAccountName"
+                assert (
+                    f"from '{before or ''}' to '{after or ''}' while a plan 'deploy'"
+                    in problem.message
+                )
+                assert "kubectl kudo plan cancel --instance i -n ns" in problem.message
 
 
-@pytest.mark.parametrize("decide", ROUTES)
-def test_nothing_is_no_other_account_than_the_empty_one(
-    decide: Callable[[Review], Decision],
-) -> None:
-    running = instance(runs="deploy")
-    assert decide(reviewed(running, with_account(running, ""))) == Decision()
+def test_nothing_is_no_other_account_than_the_empty_one(subtests: pytest.Subtests) -> None:
+    for decide in ROUTES:
+        with subtests.test(decide=decide):
+            running = instance(runs="deploy")
+            assert decide(reviewed(running, with_account(running, ""))) == Decision()
 
 
 def test_it_stays_beside_a_restart_and_a_cancel_of_the_running_plan() -> None:
@@ -67,12 +69,13 @@ def test_it_stays_beside_a_restart_and_a_cancel_of_the_running_plan() -> None:
         assert mutate(review, VERSIONS, fresh_uid=lambda: "fresh").reason == "PlanRunning"
 
 
-@pytest.mark.parametrize("runs", [None, "deploy", "cleanup"])
-def test_it_may_change_while_the_instance_is_being_deleted(runs: str | None) -> None:
+def test_it_may_change_while_the_instance_is_being_deleted(subtests: pytest.Subtests) -> None:
     """So a cleanup whose account is gone gets one that exists."""
-    leaving = instance(runs=runs, deleting=True)
-    for decide in ROUTES:
-        assert decide(reviewed(leaving, with_account(leaving, "team"))) == Decision()
+    for runs in [None, "deploy", "cleanup"]:
+        with subtests.test(runs=runs):
+            leaving = instance(runs=runs, deleting=True)
+            for decide in ROUTES:
+                assert decide(reviewed(leaving, with_account(leaving, "team"))) == Decision()
 
 
 def test_a_stuck_cleanup_is_started_again_with_another_account() -> None:

@@ -97,30 +97,28 @@ def test_many_triggers_are_listed_up_to_20() -> None:
 WRONG = [None, 7, ["x"], {"a": "b"}]
 
 
-@pytest.mark.parametrize(
-    "old",
-    [
+def test_of_many_fields_of_another_shape_20_are_named(subtests: pytest.Subtests) -> None:
+    table: list[JsonObject] = [
         wire({f"P{n}": WRONG[n % 4] for n in MANY}),
         wire({}, planStatus={f"plan-{n}": {"status": 7, "uid": 8} for n in MANY}),
         wire({}, planStatus={f"plan-{n}": WRONG[n % 2] for n in MANY}),
         wire({}, planStatus={f"plan-{n}": {"retryOf": 7, "retried": ["x"]} for n in MANY}),
         wire({}, lastRun={"parameters": dict.fromkeys(map(str, MANY), 7)}),
         {**wire({}), "metadata": {"finalizers": [7] * 5000}},
-    ],
-)
-def test_of_many_fields_of_another_shape_20_are_named(old: JsonObject) -> None:
-    with pytest.raises(InvalidInput) as caught:
-        Review.of(Request("UPDATE", "ns", "i", wire({"A": "b"}), old))
-    problems = caught.value.problems
-    assert len(problems) == 21
-    assert {problem.reason for problem in problems} == {"InstanceUnreadable"}
-    assert problems[-1].message.startswith("and ")
-    assert size(problems) < 8_000
+    ]
+    for old in table:
+        with subtests.test(old=old):
+            with pytest.raises(InvalidInput) as caught:
+                Review.of(Request("UPDATE", "ns", "i", wire({"A": "b"}), old))
+            problems = caught.value.problems
+            assert len(problems) == 21
+            assert {problem.reason for problem in problems} == {"InstanceUnreadable"}
+            assert problems[-1].message.startswith("and ")
+            assert size(problems) < 8_000
 
 
-@pytest.mark.parametrize(
-    "record",
-    [
+def test_of_a_long_history_of_another_shape_20_records_are_named(subtests: pytest.Subtests) -> None:
+    table: list[Json] = [
         *WRONG[:3],
         {"plan": 7},
         {"uid": None},
@@ -128,24 +126,25 @@ def test_of_many_fields_of_another_shape_20_are_named(old: JsonObject) -> None:
         {"cause": {"retryOf": 7}},
         {"configuration": {}},
         {"operatorVersion": 7},
-    ],
-)
-def test_of_a_long_history_of_another_shape_20_records_are_named(record: Json) -> None:
-    new = wire({})
-    new["spec"]["planExecution"] = {"planName": "deploy", "retryOf": "A"}
-    with pytest.raises(InvalidInput) as caught:
-        Review.of(Request("UPDATE", "ns", "i", new, wire({}, history=[record] * 5000)))
-    assert len(caught.value.problems) == 21
-    assert size(caught.value.problems) < 8_000
+    ]
+    for record in table:
+        with subtests.test(record=record):
+            new = wire({})
+            new["spec"]["planExecution"] = {"planName": "deploy", "retryOf": "A"}
+            with pytest.raises(InvalidInput) as caught:
+                Review.of(Request("UPDATE", "ns", "i", new, wire({}, history=[record] * 5000)))
+            assert len(caught.value.problems) == 21
+            assert size(caught.value.problems) < 8_000
 
 
-@pytest.mark.parametrize("history", [7, {"a": 1}, "x"])
-def test_a_history_that_is_no_list_is_named(history: Json) -> None:
-    new = wire({})
-    new["spec"]["planExecution"] = {"planName": "deploy", "retryOf": "A"}
-    with pytest.raises(InvalidInput) as caught:
-        Review.of(Request("UPDATE", "ns", "i", new, wire({}, history=history)))
-    assert "status.history" in {problem.field for problem in caught.value.problems}
+def test_a_history_that_is_no_list_is_named(subtests: pytest.Subtests) -> None:
+    for history in [7, {"a": 1}, "x"]:
+        with subtests.test(history=history):
+            new = wire({})
+            new["spec"]["planExecution"] = {"planName": "deploy", "retryOf": "A"}
+            with pytest.raises(InvalidInput) as caught:
+                Review.of(Request("UPDATE", "ns", "i", new, wire({}, history=history)))
+            assert "status.history" in {problem.field for problem in caught.value.problems}
 
 
 def test_the_number_of_unreadable_fields_is_right() -> None:

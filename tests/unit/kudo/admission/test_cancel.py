@@ -60,9 +60,9 @@ def test_a_cancel_schedules_no_plan() -> None:
     assert mutated(cancelling(STORED), STORED).plan is None
 
 
-@pytest.mark.parametrize("submitted", ["bob", "", "system:admin"])
-def test_a_name_that_was_submitted_is_replaced_by_the_real_one(submitted: str) -> None:
-    assert stored(cancelling(STORED, cancelledBy=submitted), STORED) == CANCELLED
+def test_a_name_that_was_submitted_is_replaced_by_the_real_one() -> None:
+    for submitted in ["bob", "", "system:admin"]:
+        assert stored(cancelling(STORED, cancelledBy=submitted), STORED) == CANCELLED
 
 
 def test_without_a_user_name_nobody_is_recorded() -> None:
@@ -109,17 +109,19 @@ def test_a_run_can_be_cancelled_before_it_has_begun() -> None:
     assert stored(cancelling(old), old) == CANCELLED
 
 
-@pytest.mark.parametrize("status", ["NEVER_RUN", "IN_PROGRESS", None])
-def test_a_run_can_be_cancelled_whatever_its_stored_status(status: str | None) -> None:
-    old = instance(runs="deploy", status=status)
-    assert stored(cancelling(old), old) == CANCELLED
+def test_a_run_can_be_cancelled_whatever_its_stored_status(subtests: pytest.Subtests) -> None:
+    for status in ["NEVER_RUN", "IN_PROGRESS", None]:
+        with subtests.test(status=status):
+            old = instance(runs="deploy", status=status)
+            assert stored(cancelling(old), old) == CANCELLED
 
 
-@pytest.mark.parametrize("uid", ["B", None])
-def test_a_cancel_of_another_uid_is_a_restart(uid: str | None) -> None:
-    new = cancelling(STORED, uid=uid)
-    assert stored(new, STORED) == by_ann("deploy")
-    assert validated(new, STORED).allowed == (uid is not None)
+def test_a_cancel_of_another_uid_is_a_restart(subtests: pytest.Subtests) -> None:
+    for uid in ["B", None]:
+        with subtests.test(uid=uid):
+            new = cancelling(STORED, uid=uid)
+            assert stored(new, STORED) == by_ann("deploy")
+            assert validated(new, STORED).allowed == (uid is not None)
 
 
 def test_a_cancel_of_a_plan_that_does_not_run_is_denied() -> None:
@@ -128,23 +130,26 @@ def test_a_cancel_of_a_plan_that_does_not_run_is_denied() -> None:
     assert validated(new, STORED).reason == "PlanRunning"
 
 
-@pytest.mark.parametrize("status", ["COMPLETE", "ERROR", "PENDING", "IN_PROGRESS", "nonsense"])
-def test_any_other_status_by_hand_is_ignored(status: str) -> None:
-    new = with_run(STORED, {"planName": "deploy", "uid": "A", "status": status})
-    assert stored(new, STORED) == STORED["spec"]["planExecution"]
+def test_any_other_status_by_hand_is_ignored(subtests: pytest.Subtests) -> None:
+    for status in ["COMPLETE", "ERROR", "PENDING", "IN_PROGRESS", "nonsense"]:
+        with subtests.test(status=status):
+            new = with_run(STORED, {"planName": "deploy", "uid": "A", "status": status})
+            assert stored(new, STORED) == STORED["spec"]["planExecution"]
 
 
-@pytest.mark.parametrize("status", ["NEVER_RUN", "COMPLETE", None])
-def test_a_cancel_cannot_be_taken_back(status: str | None) -> None:
-    old = with_run(STORED, CANCELLED)
-    run = {"planName": "deploy", "uid": "A"} | ({"status": status} if status else {})
-    assert stored(with_run(old, run), old, user="bob") == CANCELLED
+def test_a_cancel_cannot_be_taken_back(subtests: pytest.Subtests) -> None:
+    for status in ["NEVER_RUN", "COMPLETE", None]:
+        with subtests.test(status=status):
+            old = with_run(STORED, CANCELLED)
+            run = {"planName": "deploy", "uid": "A"} | ({"status": status} if status else {})
+            assert stored(with_run(old, run), old, user="bob") == CANCELLED
 
 
-@pytest.mark.parametrize("by", ["bob", "ann"])
-def test_a_name_without_a_cancel_is_discarded(by: str) -> None:
-    new = with_run(STORED, {**STORED["spec"]["planExecution"], "cancelledBy": by})
-    assert stored(new, STORED) == STORED["spec"]["planExecution"]
+def test_a_name_without_a_cancel_is_discarded(subtests: pytest.Subtests) -> None:
+    for by in ["bob", "ann"]:
+        with subtests.test(by=by):
+            new = with_run(STORED, {**STORED["spec"]["planExecution"], "cancelledBy": by})
+            assert stored(new, STORED) == STORED["spec"]["planExecution"]
 
 
 def test_a_cancel_of_an_ended_run_asks_for_nothing() -> None:
@@ -183,13 +188,14 @@ def test_a_changed_parameter_of_another_plan_is_denied_with_or_without_a_cancel(
     assert mutated(new, STORED).reason == "PlanRunning"
 
 
-@pytest.mark.parametrize("uid", ["B", None])
 def test_a_cancelled_run_can_be_restarted_and_nothing_is_left_of_the_cancel(
-    uid: str | None,
+    subtests: pytest.Subtests,
 ) -> None:
-    old = with_run(STORED, CANCELLED)
-    new = with_run(old, {"planName": "deploy"} | ({"uid": uid} if uid else {}))
-    assert stored(new, old) == by_ann("deploy")
+    for uid in ["B", None]:
+        with subtests.test(uid=uid):
+            old = with_run(STORED, CANCELLED)
+            new = with_run(old, {"planName": "deploy"} | ({"uid": uid} if uid else {}))
+            assert stored(new, old) == by_ann("deploy")
 
 
 def test_a_cancelled_run_still_counts_as_running_until_it_has_ended() -> None:
@@ -281,14 +287,10 @@ def test_validation_alone_refuses_a_cleanup_cancelled_in_another_name() -> None:
     assert [problem.reason for problem in decision.problems] == ["MutatingWebhookMissing"]
 
 
-@pytest.mark.parametrize(
-    ("old", "run", "expected"),
-    [
+def test_nobody_is_named_as_canceller_beside_a_cancel() -> None:
+    table: list[tuple[JsonObject, JsonObject, JsonObject | None]] = [
         (GOING, {"planName": "", "cancelledBy": "bob"}, {"planName": ""}),
         (CLEANING, {**CLEANING["spec"]["planExecution"], "cancelledBy": "bob"}, None),
-    ],
-)
-def test_nobody_is_named_as_canceller_beside_a_cancel(
-    old: JsonObject, run: JsonObject, expected: JsonObject | None
-) -> None:
-    assert stored(with_run(old, run), old) == (expected or old["spec"]["planExecution"])
+    ]
+    for old, run, expected in table:
+        assert stored(with_run(old, run), old) == (expected or old["spec"]["planExecution"])

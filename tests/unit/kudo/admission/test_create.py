@@ -61,17 +61,16 @@ def test_undeclared_parameters_are_admitted_with_a_warning_each() -> None:
     assert [text.split('"')[1] for text in decision.warnings] == ["A", "B"]
 
 
-@pytest.mark.parametrize(
-    ("values", "reason", "field"),
-    [
+def test_values_that_do_not_fit_are_denied(subtests: pytest.Subtests) -> None:
+    table: list[tuple[dict[str, str], str, str]] = [
         ({"TOKEN": "-"}, "ParameterRequired", "spec.parameters[TOKEN]"),
         ({"TOKEN": ""}, "ParameterRequired", "spec.parameters[TOKEN]"),
         ({"COUNT": "many"}, "ParameterInvalid", "spec.parameters[COUNT]"),
-    ],
-)
-def test_values_that_do_not_fit_are_denied(values: dict[str, str], reason: str, field: str) -> None:
-    decision = mutated(instance(values), None)
-    assert [(p.reason, p.field) for p in decision.problems] == [(reason, field)]
+    ]
+    for values, reason, field in table:
+        with subtests.test(values=values, reason=reason, field=field):
+            decision = mutated(instance(values), None)
+            assert [(p.reason, p.field) for p in decision.problems] == [(reason, field)]
 
 
 def test_every_wrong_value_is_named_in_one_answer() -> None:
@@ -114,13 +113,13 @@ def test_a_number_as_a_parameter_value_is_answered_with_what_to_do() -> None:
     assert "put it in quotes" in problem.message
 
 
-@pytest.mark.parametrize("field", ["metadata", "spec"])
-@pytest.mark.parametrize("value", ["text", ["list"], 7])
 def test_an_object_of_another_shape_is_refused_and_not_crashed_on(
-    field: str, value: object
+    subtests: pytest.Subtests,
 ) -> None:
-    with pytest.raises(InvalidInput):
-        review({**instance(), field: value}, None)
+    for value in ["text", ["list"], 7]:
+        for field in ["metadata", "spec"]:
+            with subtests.test(field=field, value=value), pytest.raises(InvalidInput):
+                review({**instance(), field: value}, None)
 
 
 def test_an_unreadable_object_without_a_name_yet_is_named_as_such() -> None:

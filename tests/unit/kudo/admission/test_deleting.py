@@ -18,24 +18,26 @@ DEPLOYING = instance(runs="deploy", deleting=True)
 IDLE = instance(deleting=True)
 
 
-@pytest.mark.parametrize(
-    "new",
-    [
+def test_a_running_cleanup_cannot_be_cancelled_or_overridden() -> None:
+    table: list[JsonObject] = [
         instance(deleting=True),
         instance(runs="deploy", uid="B", deleting=True),
         instance({"SIZE": "2"}, deleting=True),
         instance({"SIZE": "2"}, runs="custom", deleting=True),
-    ],
-)
-def test_a_running_cleanup_cannot_be_cancelled_or_overridden(new: JsonObject) -> None:
-    assert mutated(new, CLEANING).reason == "CleanupRunning"
+    ]
+    for new in table:
+        assert mutated(new, CLEANING).reason == "CleanupRunning"
 
 
-@pytest.mark.parametrize("old", [IDLE, DEPLOYING, CLEANING])
-@pytest.mark.parametrize("change", [{"SIZE": "2"}, {"PORT": "-"}])
-def test_parameters_stay_as_they_are(old: JsonObject, change: dict[str, str]) -> None:
-    plan = old["spec"].get("planExecution", {}).get("planName")
-    assert mutated(instance(change, runs=plan, deleting=True), old).reason == "InstanceDeleting"
+def test_parameters_stay_as_they_are(subtests: pytest.Subtests) -> None:
+    for change in [{"SIZE": "2"}, {"PORT": "-"}]:
+        for old in [IDLE, DEPLOYING, CLEANING]:
+            with subtests.test(old=old, change=change):
+                plan = old["spec"].get("planExecution", {}).get("planName")
+                assert (
+                    mutated(instance(change, runs=plan, deleting=True), old).reason
+                    == "InstanceDeleting"
+                )
 
 
 def test_the_version_stays_as_it_is() -> None:
@@ -43,39 +45,44 @@ def test_the_version_stays_as_it_is() -> None:
     assert mutated(new, IDLE, V1, version("first-2")).reason == "InstanceDeleting"
 
 
-@pytest.mark.parametrize("old", [IDLE, DEPLOYING])
-@pytest.mark.parametrize("plan", ["deploy", "custom"])
-def test_no_plan_but_cleanup_can_be_scheduled(old: JsonObject, plan: str) -> None:
-    new = instance(runs=plan, uid="B", deleting=True)
-    decision = mutated(new, old)
-    assert decision.reason == "InstanceDeleting"
-    assert decision.problems[0].field == "spec.planExecution.planName"
+def test_no_plan_but_cleanup_can_be_scheduled(subtests: pytest.Subtests) -> None:
+    for plan in ["deploy", "custom"]:
+        for old in [IDLE, DEPLOYING]:
+            with subtests.test(old=old, plan=plan):
+                new = instance(runs=plan, uid="B", deleting=True)
+                decision = mutated(new, old)
+                assert decision.reason == "InstanceDeleting"
+                assert decision.problems[0].field == "spec.planExecution.planName"
 
 
-@pytest.mark.parametrize("old", [IDLE, DEPLOYING])
-@pytest.mark.parametrize("uid", ["B", None])
-def test_cleanup_is_scheduled_without_being_touched(old: JsonObject, uid: str | None) -> None:
-    new = instance(runs="cleanup", uid=uid, deleting=True)
-    decision = mutated(new, old)
-    assert decision.allowed
-    assert decision.patch == ()
-    assert validated(new, old).allowed
+def test_cleanup_is_scheduled_without_being_touched(subtests: pytest.Subtests) -> None:
+    for uid in ["B", None]:
+        for old in [IDLE, DEPLOYING]:
+            with subtests.test(old=old, uid=uid):
+                new = instance(runs="cleanup", uid=uid, deleting=True)
+                decision = mutated(new, old)
+                assert decision.allowed
+                assert decision.patch == ()
+                assert validated(new, old).allowed
 
 
-@pytest.mark.parametrize(
-    "old", [instance(ended={"deploy": "used", "cleanup": "C"}, deleting=True), DEPLOYING]
-)
-@pytest.mark.parametrize("status", ["NEVER_RUN", "FATAL_ERROR", None])
 def test_cleanup_named_with_the_uid_of_another_run_gets_a_fresh_one(
-    old: JsonObject, status: str | None
+    subtests: pytest.Subtests,
 ) -> None:
-    uid = "used" if old is not DEPLOYING else "A"
-    new = instance(runs="cleanup", uid=uid, status=status, deleting=True)
-    assert validated(new, old).reason == "MutatingWebhookMissing"
-    decision = mutated(new, old)
-    run = patched(new, decision)["spec"]["planExecution"]
-    assert (run["planName"], run["uid"]) == ("cleanup", "fresh")
-    assert validated(patched(new, decision), old).allowed
+    table: list[JsonObject] = [
+        instance(ended={"deploy": "used", "cleanup": "C"}, deleting=True),
+        DEPLOYING,
+    ]
+    for status in ["NEVER_RUN", "FATAL_ERROR", None]:
+        for old in table:
+            with subtests.test(old=old, status=status):
+                uid = "used" if old is not DEPLOYING else "A"
+                new = instance(runs="cleanup", uid=uid, status=status, deleting=True)
+                assert validated(new, old).reason == "MutatingWebhookMissing"
+                decision = mutated(new, old)
+                run = patched(new, decision)["spec"]["planExecution"]
+                assert (run["planName"], run["uid"]) == ("cleanup", "fresh")
+                assert validated(patched(new, decision), old).allowed
 
 
 def test_a_running_plan_other_than_cleanup_may_be_cleared() -> None:

@@ -126,11 +126,16 @@ def test_the_head_of_a_review_is_what_an_answer_needs() -> None:
     assert old.api_version == "admission.k8s.io/v1beta1"
 
 
-@pytest.mark.parametrize(
-    "body", [b"", b"{", b" " * 10_000, b" " * 5000 + as_api_server(), as_api_server(uid="x" * 99)]
-)
-def test_what_does_not_begin_as_api_servers_write_it_has_no_head(body: bytes) -> None:
-    assert read_head(body) is None
+def test_what_does_not_begin_as_api_servers_write_it_has_no_head() -> None:
+    table: list[bytes] = [
+        b"",
+        b"{",
+        b" " * 10_000,
+        b" " * 5000 + as_api_server(),
+        as_api_server(uid="x" * 99),
+    ]
+    for body in table:
+        assert read_head(body) is None
 
 
 def test_a_name_cannot_be_taken_for_a_namespace() -> None:

@@ -84,30 +84,37 @@ FOREIGN: dict[str, tuple[OperatorVersion, ...]] = {
 }
 
 
-@pytest.mark.parametrize("route", ["mutate", "validate"])
-@pytest.mark.parametrize("case", NEED_GRANT)
 def test_without_a_grant_the_denial_is_the_same_whatever_the_version_is(
-    case: str, route: str
+    subtests: pytest.Subtests,
 ) -> None:
-    new, old = NEED_GRANT[case]
-    decision = only(decided(new, old, *FOREIGN[name], version(), route=route) for name in FOREIGN)
-    (problem,) = decision.problems
-    assert problem.reason == REASON
-    assert problem.field == "spec.operatorVersion"
-    assert "OperatorVersion platform/first-1 does not exist or is not granted" in problem.message
-    assert problem.message.endswith("annotation kudo.dev/allow-from: ns")
-    assert not decision.warnings
-    assert not decision.patch
+    for case in NEED_GRANT:
+        for route in ["mutate", "validate"]:
+            with subtests.test(route=route, case=case):
+                new, old = NEED_GRANT[case]
+                decision = only(
+                    decided(new, old, *FOREIGN[name], version(), route=route) for name in FOREIGN
+                )
+                (problem,) = decision.problems
+                assert problem.reason == REASON
+                assert problem.field == "spec.operatorVersion"
+                assert (
+                    "OperatorVersion platform/first-1 does not exist or is not granted"
+                    in problem.message
+                )
+                assert problem.message.endswith("annotation kudo.dev/allow-from: ns")
+                assert not decision.warnings
+                assert not decision.patch
 
 
-@pytest.mark.parametrize("grant", ["ns", "*", "other,ns", " other , ns ", "ns,", "other,*"])
-@pytest.mark.parametrize("case", ["creation", "reference", "parameters", "run"])
-def test_with_a_grant_it_is_used_like_one_of_the_own_namespace(case: str, grant: str) -> None:
-    new, old = NEED_GRANT[case]
-    decision = decided(new, old, published(grant), version())
-    assert decision.allowed, decision.problems
-    assert decision.plan is not None
-    assert decision.warnings == ()
+def test_with_a_grant_it_is_used_like_one_of_the_own_namespace(subtests: pytest.Subtests) -> None:
+    for case in ["creation", "reference", "parameters", "run"]:
+        for grant in ["ns", "*", "other,ns", " other , ns ", "ns,", "other,*"]:
+            with subtests.test(grant=grant, case=case):
+                new, old = NEED_GRANT[case]
+                decision = decided(new, old, published(grant), version())
+                assert decision.allowed, decision.problems
+                assert decision.plan is not None
+                assert decision.warnings == ()
 
 
 def test_with_a_grant_the_other_rules_say_what_they_always_say() -> None:
@@ -157,13 +164,16 @@ NO_GRANT: dict[str, tuple[JsonObject, JsonObject]] = {
 }
 
 
-@pytest.mark.parametrize("case", NO_GRANT)
-def test_what_runs_no_plan_passes_without_a_grant_and_tells_nothing(case: str) -> None:
-    new, old = NO_GRANT[case]
-    decision = only(decided(new, old, *FOREIGN[name]) for name in FOREIGN)
-    assert decision.allowed, decision.problems
-    assert decision.warnings == ()
-    assert not [one for one in decision.patch if one["path"] == "/metadata/finalizers"]
+def test_what_runs_no_plan_passes_without_a_grant_and_tells_nothing(
+    subtests: pytest.Subtests,
+) -> None:
+    for case in NO_GRANT:
+        with subtests.test(case=case):
+            new, old = NO_GRANT[case]
+            decision = only(decided(new, old, *FOREIGN[name]) for name in FOREIGN)
+            assert decision.allowed, decision.problems
+            assert decision.warnings == ()
+            assert not [one for one in decision.patch if one["path"] == "/metadata/finalizers"]
 
 
 def test_a_cancelled_run_is_recorded_without_a_grant() -> None:
@@ -194,25 +204,27 @@ def record() -> JsonObject:
     }
 
 
-@pytest.mark.parametrize("case", ["creation", "reference", "parameters", "run"])
-def test_compat_warns_where_strict_denies(case: str) -> None:
-    new, old = NEED_GRANT[case]
-    decision = decided(new, old, published(), version(), tenancy=Tenancy.COMPAT)
-    assert decision.allowed
-    (warning,) = decision.warnings
-    assert "OperatorVersion platform/first-1 is of another namespace" in warning
-    assert warning.endswith("kudo.dev/allow-from: ns")
-    granted = decided(new, old, published("ns"), version(), tenancy=Tenancy.COMPAT)
-    assert granted.warnings == ()
-    assert granted.patch == decision.patch
+def test_compat_warns_where_strict_denies(subtests: pytest.Subtests) -> None:
+    for case in ["creation", "reference", "parameters", "run"]:
+        with subtests.test(case=case):
+            new, old = NEED_GRANT[case]
+            decision = decided(new, old, published(), version(), tenancy=Tenancy.COMPAT)
+            assert decision.allowed
+            (warning,) = decision.warnings
+            assert "OperatorVersion platform/first-1 is of another namespace" in warning
+            assert warning.endswith("kudo.dev/allow-from: ns")
+            granted = decided(new, old, published("ns"), version(), tenancy=Tenancy.COMPAT)
+            assert granted.warnings == ()
+            assert granted.patch == decision.patch
 
 
-@pytest.mark.parametrize("case", NO_GRANT)
-def test_compat_does_not_warn_of_what_runs_no_plan(case: str) -> None:
-    new, old = NO_GRANT[case]
-    decision = decided(new, old, published(), tenancy=Tenancy.COMPAT)
-    assert decision.allowed, decision.problems
-    assert decision.warnings == ()
+def test_compat_does_not_warn_of_what_runs_no_plan(subtests: pytest.Subtests) -> None:
+    for case in NO_GRANT:
+        with subtests.test(case=case):
+            new, old = NO_GRANT[case]
+            decision = decided(new, old, published(), tenancy=Tenancy.COMPAT)
+            assert decision.allowed, decision.problems
+            assert decision.warnings == ()
 
 
 def test_compat_answers_as_before_where_the_version_is_missing_or_denies() -> None:
@@ -222,18 +234,20 @@ def test_compat_answers_as_before_where_the_version_is_missing_or_denies() -> No
     assert wrong.warnings == ()
 
 
-@pytest.mark.parametrize("tenancy", Tenancy)
-@pytest.mark.parametrize("namespace", ["", "ns"])
-def test_the_own_namespace_needs_no_grant(namespace: str, tenancy: Tenancy) -> None:
-    new = using(operatorVersion={"name": "first-1", "namespace": namespace})
-    decision = decided(new, None, version(), tenancy=tenancy)
-    assert decision.allowed
-    assert decision.warnings == ()
+def test_the_own_namespace_needs_no_grant(subtests: pytest.Subtests) -> None:
+    for namespace in ["", "ns"]:
+        for tenancy in Tenancy:
+            with subtests.test(tenancy=tenancy, namespace=namespace):
+                new = using(operatorVersion={"name": "first-1", "namespace": namespace})
+                decision = decided(new, None, version(), tenancy=tenancy)
+                assert decision.allowed
+                assert decision.warnings == ()
 
 
-@pytest.mark.parametrize("name", ["../ns/first-1", "a/b", "x" * 5000, "", "é"])
-def test_names_that_are_none_are_denied_alike(name: str) -> None:
-    new = using(operatorVersion={"name": name, "namespace": OWNER})
-    decision = decided(new, None)
-    assert decision.reason == REASON
-    assert len(decision.problems[0].message) < 1500
+def test_names_that_are_none_are_denied_alike(subtests: pytest.Subtests) -> None:
+    for name in ["../ns/first-1", "a/b", "x" * 5000, "", "é"]:
+        with subtests.test(name=name):
+            new = using(operatorVersion={"name": name, "namespace": OWNER})
+            decision = decided(new, None)
+            assert decision.reason == REASON
+            assert len(decision.problems[0].message) < 1500

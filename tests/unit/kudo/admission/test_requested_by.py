@@ -55,31 +55,36 @@ def test_without_a_user_name_nobody_is_named(
     assert found == trigger(plan)
 
 
-@pytest.mark.parametrize("uid", ["B", None])
-def test_a_cleanup_that_is_named_while_the_instance_goes_names_the_user(uid: str | None) -> None:
-    new = with_run(GOING, planName="cleanup", uid=uid, requestedBy="bob", retryOf=None)
-    run = {"planName": "cleanup"} | ({"uid": uid} if uid else {})
-    assert stored(new, GOING, user="ann")["planExecution"] == run | BY_ANN
-    assert stored(new, GOING)["planExecution"] == run
+def test_a_cleanup_that_is_named_while_the_instance_goes_names_the_user(
+    subtests: pytest.Subtests,
+) -> None:
+    for uid in ["B", None]:
+        with subtests.test(uid=uid):
+            new = with_run(GOING, planName="cleanup", uid=uid, requestedBy="bob", retryOf=None)
+            run = {"planName": "cleanup"} | ({"uid": uid} if uid else {})
+            assert stored(new, GOING, user="ann")["planExecution"] == run | BY_ANN
+            assert stored(new, GOING)["planExecution"] == run
 
 
-@pytest.mark.parametrize("old", [RUNNING, CLEANING])
-@pytest.mark.parametrize("submitted", ["ann", "eve", "", None])
-def test_a_run_in_progress_keeps_who_asked_for_it(old: JsonObject, submitted: str | None) -> None:
-    run = old["spec"]["planExecution"] | {"requestedBy": submitted}
-    assert stored(with_run(old, **run), old, user="ann")["planExecution"] == {
-        **run,
-        "requestedBy": "bob",
-    }
+def test_a_run_in_progress_keeps_who_asked_for_it(subtests: pytest.Subtests) -> None:
+    for submitted in ["ann", "eve", "", None]:
+        for old in [RUNNING, CLEANING]:
+            with subtests.test(old=old, submitted=submitted):
+                run = old["spec"]["planExecution"] | {"requestedBy": submitted}
+                assert stored(with_run(old, **run), old, user="ann")["planExecution"] == {
+                    **run,
+                    "requestedBy": "bob",
+                }
 
 
-@pytest.mark.parametrize("old", [RUNNING, CLEANING])
-def test_a_cancel_keeps_who_asked_for_the_run(old: JsonObject) -> None:
-    run = old["spec"]["planExecution"] | {"status": "FATAL_ERROR"}
-    expected = {**run, "cancelledBy": "ann"}
-    for requester in ("bob", "eve", None):
-        new = with_run(old, **run | {"requestedBy": requester})
-        assert stored(new, old, user="ann")["planExecution"] == expected
+def test_a_cancel_keeps_who_asked_for_the_run(subtests: pytest.Subtests) -> None:
+    for old in [RUNNING, CLEANING]:
+        with subtests.test(old=old):
+            run = old["spec"]["planExecution"] | {"status": "FATAL_ERROR"}
+            expected = {**run, "cancelledBy": "ann"}
+            for requester in ("bob", "eve", None):
+                new = with_run(old, **run | {"requestedBy": requester})
+                assert stored(new, old, user="ann")["planExecution"] == expected
 
 
 def test_a_run_that_is_cleared_while_the_instance_goes_leaves_nobody() -> None:
@@ -94,42 +99,37 @@ def test_a_run_that_is_cleared_while_the_instance_goes_leaves_nobody() -> None:
 # The mutating webhook is missing
 
 
-@pytest.mark.parametrize(
-    ("new", "old"),
-    [
+def test_validation_denies_the_name_of_another(subtests: pytest.Subtests) -> None:
+    table: list[tuple[JsonObject, JsonObject | None]] = [
         (with_run(instance(), **trigger("deploy"), requestedBy="bob"), None),
         (with_run(IDLE, **trigger("custom"), requestedBy="bob"), IDLE),
         (with_run(RUNNING, **trigger("deploy"), requestedBy="bob"), RUNNING),
         (with_run(RUNNING, **trigger("deploy", "A"), requestedBy="eve"), RUNNING),
         (with_run(CLEANING, **trigger("cleanup", "A"), requestedBy="eve"), CLEANING),
         (with_run(GOING, planName="cleanup", requestedBy="bob"), GOING),
-    ],
-)
-def test_validation_denies_the_name_of_another(new: JsonObject, old: JsonObject | None) -> None:
-    (problem,) = validated(new, old, user="ann").problems
-    assert problem.reason == "MutatingWebhookMissing"
-    assert problem.field == "spec.planExecution.requestedBy"
-    assert "who did not send this request; leave it out" in problem.message
+    ]
+    for new, old in table:
+        with subtests.test(new=new, old=old):
+            (problem,) = validated(new, old, user="ann").problems
+            assert problem.reason == "MutatingWebhookMissing"
+            assert problem.field == "spec.planExecution.requestedBy"
+            assert "who did not send this request; leave it out" in problem.message
 
 
 WITHOUT_UID = with_run(IDLE, planName="custom", requestedBy="bob")
 
 
-@pytest.mark.parametrize(
-    ("new", "old"),
-    [
+def test_validation_accepts_the_own_name_none_and_that_of_the_stored_run() -> None:
+    table: list[tuple[JsonObject, JsonObject | None]] = [
         (with_run(instance(), **trigger("deploy"), requestedBy="ann"), None),
         (with_run(IDLE, **trigger("custom"), requestedBy="ann"), IDLE),
         (with_run(IDLE, **trigger("custom")), IDLE),
         (with_run(RUNNING, **trigger("deploy", "A")), RUNNING),
         (with_run({**RUNNING, "spec": instance()["spec"]}), instance(ended={"deploy": "A"})),
         (with_run(WITHOUT_UID, **trigger("custom"), requestedBy="bob"), WITHOUT_UID),
-    ],
-)
-def test_validation_accepts_the_own_name_none_and_that_of_the_stored_run(
-    new: JsonObject, old: JsonObject | None
-) -> None:
-    assert validated(new, old, user="ann").allowed
+    ]
+    for new, old in table:
+        assert validated(new, old, user="ann").allowed
 
 
 @pytest.mark.parametrize(("new", "old", "plan"), SCHEDULED)

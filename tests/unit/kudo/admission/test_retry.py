@@ -68,14 +68,13 @@ def in_history() -> JsonObject:
 # A new retry
 
 
-@pytest.mark.parametrize("uid", ["B", "A", None])
-@pytest.mark.parametrize("status", ["NEVER_RUN", "FATAL_ERROR", None])
-def test_a_retry_gets_a_fresh_uid_and_the_user_who_asked(
-    uid: str | None, status: str | None
-) -> None:
-    new = asking(FAILED, uid=uid, status=status, requestedBy="bob", cancelledBy="bob")
-    expected = {**trigger("deploy"), "retryOf": "A", "requestedBy": "ann"}
-    assert stored(new, FAILED, user="ann")["planExecution"] == expected
+def test_a_retry_gets_a_fresh_uid_and_the_user_who_asked(subtests: pytest.Subtests) -> None:
+    for status in ["NEVER_RUN", "FATAL_ERROR", None]:
+        for uid in ["B", "A", None]:
+            with subtests.test(uid=uid, status=status):
+                new = asking(FAILED, uid=uid, status=status, requestedBy="bob", cancelledBy="bob")
+                expected = {**trigger("deploy"), "retryOf": "A", "requestedBy": "ann"}
+                assert stored(new, FAILED, user="ann")["planExecution"] == expected
 
 
 def test_a_retry_keeps_the_step_where_it_begins() -> None:
@@ -265,13 +264,18 @@ def test_a_change_restarts_a_retry_of_the_same_plan_from_its_beginning() -> None
     assert stored(new, old)["planExecution"] == trigger("deploy")
 
 
-@pytest.mark.parametrize("begun", [True, False])
-def test_a_retry_can_be_cancelled(begun: bool) -> None:
-    old = retrying(begun, requestedBy="bob")
-    for retry_of in ("A", None):
-        new = asking(old, uid="R", status="FATAL_ERROR", retryOf=retry_of)
-        expected = RETRIED | {"status": "FATAL_ERROR", "cancelledBy": "ann", "requestedBy": "bob"}
-        assert stored(new, old, user="ann")["planExecution"] == expected
+def test_a_retry_can_be_cancelled(subtests: pytest.Subtests) -> None:
+    for begun in [True, False]:
+        with subtests.test(begun=begun):
+            old = retrying(begun, requestedBy="bob")
+            for retry_of in ("A", None):
+                new = asking(old, uid="R", status="FATAL_ERROR", retryOf=retry_of)
+                expected = RETRIED | {
+                    "status": "FATAL_ERROR",
+                    "cancelledBy": "ann",
+                    "requestedBy": "bob",
+                }
+                assert stored(new, old, user="ann")["planExecution"] == expected
 
 
 def test_a_retry_starts_over_without_retry_of() -> None:
@@ -303,9 +307,8 @@ def test_a_new_instance_deploys_whatever_its_manifest_retries() -> None:
 # The mutating webhook is missing
 
 
-@pytest.mark.parametrize(
-    ("new", "old"),
-    [
+def test_validation_alone_denies_what_mutation_would_have_written_otherwise() -> None:
+    table: list[tuple[JsonObject, JsonObject | None]] = [
         (asking(FAILED), FAILED),
         (asking(FAILED, uid="A"), with_run(FAILED, planName="deploy", uid="A")),
         (asking(other_runs()), other_runs()),
@@ -315,12 +318,9 @@ def test_a_new_instance_deploys_whatever_its_manifest_retries() -> None:
         (asking(retrying(), uid="R", retryOf=None), retrying()),
         (asking(retrying(), uid="R", **{"from": "x.y"}), retrying()),
         (asking(instance(), uid="B"), None),
-    ],
-)
-def test_validation_alone_denies_what_mutation_would_have_written_otherwise(
-    new: JsonObject, old: JsonObject | None
-) -> None:
-    assert validated(new, old).reason == "MutatingWebhookMissing"
+    ]
+    for new, old in table:
+        assert validated(new, old).reason == "MutatingWebhookMissing"
 
 
 def test_validation_alone_admits_a_retry_under_a_uid_of_its_own() -> None:

@@ -38,20 +38,22 @@ def test_they_are_admitted_alone_whatever_happens_to_the_instance(
     assert stored(old, new) == old["spec"]
 
 
-@pytest.mark.parametrize("controls", CONTROLS)
-def test_they_are_admitted_although_the_operator_version_is_gone(controls: JsonObject) -> None:
-    new, gone = with_spec(instance(), **controls), version("another")
-    assert mutated(new, instance(), gone).allowed
-    assert validated(new, instance(), gone).allowed
+def test_they_are_admitted_although_the_operator_version_is_gone(subtests: pytest.Subtests) -> None:
+    for controls in CONTROLS:
+        with subtests.test(controls=controls):
+            new, gone = with_spec(instance(), **controls), version("another")
+            assert mutated(new, instance(), gone).allowed
+            assert validated(new, instance(), gone).allowed
 
 
-@pytest.mark.parametrize("controls", CONTROLS)
-def test_beside_a_change_the_plan_of_that_runs(controls: JsonObject) -> None:
-    new = with_spec(instance({"SIZE": "2"}), **controls)
-    found = stored(new, instance())
-    assert found["planExecution"] == trigger("deploy")
-    assert {name: found[name] for name in controls} == controls
-    assert mutated(with_spec(new, planExecution={"planName": "custom"}), instance()).reason
+def test_beside_a_change_the_plan_of_that_runs(subtests: pytest.Subtests) -> None:
+    for controls in CONTROLS:
+        with subtests.test(controls=controls):
+            new = with_spec(instance({"SIZE": "2"}), **controls)
+            found = stored(new, instance())
+            assert found["planExecution"] == trigger("deploy")
+            assert {name: found[name] for name in controls} == controls
+            assert mutated(with_spec(new, planExecution={"planName": "custom"}), instance()).reason
 
 
 def test_an_instance_may_be_created_suspended() -> None:
@@ -77,10 +79,11 @@ def test_a_new_time_limit_that_is_none_is_denied(
         assert len(decision.problems[0].message) < 250
 
 
-@pytest.mark.parametrize("limit", UNREADABLE)
-def test_a_time_limit_that_is_stored_already_stops_no_change(limit: str) -> None:
-    old = with_spec(instance(), planTimeout=limit)
-    new = with_spec(instance({"SIZE": "2"}), planTimeout=limit)
-    assert stored(new, old)["planExecution"] == trigger("deploy")
-    assert stored(with_spec(old, suspend=True), old)["suspend"] is True
-    assert mutated(instance(), old).allowed
+def test_a_time_limit_that_is_stored_already_stops_no_change(subtests: pytest.Subtests) -> None:
+    for limit in UNREADABLE:
+        with subtests.test(limit=limit):
+            old = with_spec(instance(), planTimeout=limit)
+            new = with_spec(instance({"SIZE": "2"}), planTimeout=limit)
+            assert stored(new, old)["planExecution"] == trigger("deploy")
+            assert stored(with_spec(old, suspend=True), old)["suspend"] is True
+            assert mutated(instance(), old).allowed

@@ -28,9 +28,8 @@ def stored(new: JsonObject, old: JsonObject = IDLE) -> JsonObject:
 # What runs
 
 
-@pytest.mark.parametrize(
-    ("change", "plan"),
-    [
+def test_a_parameter_change_runs_the_plan_of_its_trigger_or_update() -> None:
+    table: list[tuple[dict[str, str], str]] = [
         ({"SIZE": "2"}, "deploy"),
         ({"PORT": "81"}, "custom"),
         ({"SIZE": "2", "COUNT": "5"}, "deploy"),
@@ -39,12 +38,9 @@ def stored(new: JsonObject, old: JsonObject = IDLE) -> JsonObject:
         ({"PORT": "-"}, "custom"),
         ({"SIZE": "-", "COUNT": "5"}, "deploy"),
         ({"NOTE": "none"}, "update"),
-    ],
-)
-def test_a_parameter_change_runs_the_plan_of_its_trigger_or_update(
-    change: dict[str, str], plan: str
-) -> None:
-    assert stored(instance(change)) == trigger(plan)
+    ]
+    for change, plan in table:
+        assert stored(instance(change)) == trigger(plan)
 
 
 def test_deploy_runs_where_there_is_no_update_plan() -> None:
@@ -60,14 +56,9 @@ def test_a_parameter_that_gets_its_own_plan_afterwards_is_warned_about() -> None
     )
 
 
-@pytest.mark.parametrize(
-    "change",
-    [{"NOTE": "hello"}, {"PORT": "81"}, {"NOTE": "hello", "SIZE": "2"}],
-)
-def test_a_change_that_one_plan_brings_into_force_is_not_warned_about(
-    change: dict[str, str],
-) -> None:
-    assert mutated(instance(change), IDLE).warnings == ()
+def test_a_change_that_one_plan_brings_into_force_is_not_warned_about() -> None:
+    for change in [{"NOTE": "hello"}, {"PORT": "81"}, {"NOTE": "hello", "SIZE": "2"}]:
+        assert mutated(instance(change), IDLE).warnings == ()
 
 
 def test_a_parameter_that_no_plan_would_ever_bring_into_force_is_denied() -> None:
@@ -77,28 +68,28 @@ def test_a_parameter_that_no_plan_would_ever_bring_into_force_is_denied() -> Non
     assert mutated(instance({"PORT": "81"}), IDLE, bare).plan == "custom"
 
 
-@pytest.mark.parametrize(
-    "submitted",
-    [
+def test_a_plan_triggered_by_hand_gets_a_fresh_uid_whatever_was_submitted(
+    subtests: pytest.Subtests,
+) -> None:
+    table: list[JsonObject] = [
         {"planName": "custom"},
         {"planName": "custom", "uid": "mine"},
         {"planName": "custom", "uid": "mine", "status": "COMPLETE"},
         {"planName": "custom", "uid": "mine", "status": "IN_PROGRESS"},
-    ],
-)
-def test_a_plan_triggered_by_hand_gets_a_fresh_uid_whatever_was_submitted(
-    submitted: JsonObject,
-) -> None:
-    new = instance()
-    new["spec"]["planExecution"] = submitted
-    assert stored(new) == trigger("custom")
+    ]
+    for submitted in table:
+        with subtests.test(submitted=submitted):
+            new = instance()
+            new["spec"]["planExecution"] = submitted
+            assert stored(new) == trigger("custom")
 
 
-@pytest.mark.parametrize("submitted", [{"status": "COMPLETE"}, {"uid": "stray"}])
-def test_leftovers_without_a_plan_are_cleared(submitted: JsonObject) -> None:
-    new = instance()
-    new["spec"]["planExecution"] = submitted
-    assert stored(new) == {}
+def test_leftovers_without_a_plan_are_cleared(subtests: pytest.Subtests) -> None:
+    for submitted in [{"status": "COMPLETE"}, {"uid": "stray"}]:
+        with subtests.test(submitted=submitted):
+            new = instance()
+            new["spec"]["planExecution"] = submitted
+            assert stored(new) == {}
 
 
 def test_removing_an_undeclared_parameter_runs_nothing() -> None:
@@ -149,10 +140,11 @@ def test_another_plan_may_follow_an_ended_run() -> None:
 # While a plan runs
 
 
-@pytest.mark.parametrize("uid", ["B", None])
-def test_another_uid_or_none_restarts_the_running_plan(uid: str | None) -> None:
-    new = instance(runs="deploy", uid=uid, status=None)
-    assert stored(new, instance(runs="deploy")) == trigger("deploy")
+def test_another_uid_or_none_restarts_the_running_plan(subtests: pytest.Subtests) -> None:
+    for uid in ["B", None]:
+        with subtests.test(uid=uid):
+            new = instance(runs="deploy", uid=uid, status=None)
+            assert stored(new, instance(runs="deploy")) == trigger("deploy")
 
 
 def test_a_change_with_the_same_trigger_restarts_the_running_plan() -> None:
@@ -165,16 +157,16 @@ def test_a_change_wins_over_a_status_that_is_submitted_with_it() -> None:
     assert stored(new, instance(runs="deploy")) == trigger("deploy")
 
 
-@pytest.mark.parametrize("status", ["COMPLETE", "ERROR", "PENDING"])
-def test_a_status_by_hand_does_not_end_the_running_plan(status: str) -> None:
-    old = instance(runs="deploy")
-    new = instance({"NEW": "-"}, runs="deploy", status=status)
-    assert stored(new, old) == old["spec"]["planExecution"]
+def test_a_status_by_hand_does_not_end_the_running_plan(subtests: pytest.Subtests) -> None:
+    for status in ["COMPLETE", "ERROR", "PENDING"]:
+        with subtests.test(status=status):
+            old = instance(runs="deploy")
+            new = instance({"NEW": "-"}, runs="deploy", status=status)
+            assert stored(new, old) == old["spec"]["planExecution"]
 
 
-@pytest.mark.parametrize(
-    ("new", "text"),
-    [
+def test_nothing_else_may_be_asked_for_while_a_plan_runs(subtests: pytest.Subtests) -> None:
+    table: list[tuple[JsonObject, str]] = [
         (instance({"PORT": "81"}, runs="deploy"), "would trigger a different plan 'custom'"),
         (instance({"NOTE": "x"}, runs="deploy"), "would trigger a different plan 'update'"),
         (instance(of="first-2", runs="deploy"), "upgrade to new OperatorVersion first-2"),
@@ -183,16 +175,16 @@ def test_a_status_by_hand_does_not_end_the_running_plan(status: str) -> None:
         (instance(runs="custom"), "overriding currently scheduled"),
         (instance(), "cancelling currently scheduled"),
         (instance({"PORT": "81"}), "would trigger a different plan 'custom'"),
-    ],
-)
-def test_nothing_else_may_be_asked_for_while_a_plan_runs(new: JsonObject, text: str) -> None:
-    decision = mutated(new, instance(runs="deploy"), version(), version("first-2"))
-    assert decision.reason == "PlanRunning"
-    assert text in decision.problems[0].message
-    assert "plan status --wait --instance i -n ns" in decision.problems[0].message
-    assert "or cancel it (kubectl kudo plan cancel --instance i -n ns)" in (
-        decision.problems[0].message
-    )
+    ]
+    for new, text in table:
+        with subtests.test(new=new, text=text):
+            decision = mutated(new, instance(runs="deploy"), version(), version("first-2"))
+            assert decision.reason == "PlanRunning"
+            assert text in decision.problems[0].message
+            assert "plan status --wait --instance i -n ns" in decision.problems[0].message
+            assert "or cancel it (kubectl kudo plan cancel --instance i -n ns)" in (
+                decision.problems[0].message
+            )
 
 
 def test_a_scheduled_plan_counts_as_running_before_its_first_status() -> None:
@@ -204,9 +196,10 @@ def test_a_scheduled_plan_counts_as_running_before_its_first_status() -> None:
 # What is never allowed
 
 
-@pytest.mark.parametrize(
-    ("change", "reason", "field"),
-    [
+def test_a_change_of_parameters_that_breaks_a_rule_is_denied_idle_or_running(
+    subtests: pytest.Subtests,
+) -> None:
+    table: list[tuple[dict[str, str], str, str]] = [
         ({"ZZ": "1"}, "ParameterUnknown", "spec.parameters[ZZ]"),
         ({"CLASS": "slow"}, "ParameterImmutable", "spec.parameters[CLASS]"),
         ({"CLASS": "-"}, "ParameterImmutable", "spec.parameters[CLASS]"),
@@ -216,14 +209,12 @@ def test_a_scheduled_plan_counts_as_running_before_its_first_status() -> None:
         ({"GHOST": "1"}, "TriggerUnknown", "spec.parameters[GHOST]"),
         ({"SIZE": "2", "PORT": "81"}, "SeveralPlansTriggered", "spec.parameters"),
         ({"SIZE": "-", "PORT": "-"}, "SeveralPlansTriggered", "spec.parameters"),
-    ],
-)
-@pytest.mark.parametrize("runs", [None, "deploy"])
-def test_a_change_of_parameters_that_breaks_a_rule_is_denied_idle_or_running(
-    change: dict[str, str], reason: str, field: str, runs: str | None
-) -> None:
-    decision = mutated(instance(change, runs=runs), instance(runs=runs))
-    assert [(p.reason, p.field) for p in decision.problems] == [(reason, field)]
+    ]
+    for runs in [None, "deploy"]:
+        for change, reason, field in table:
+            with subtests.test(change=change, reason=reason, field=field, runs=runs):
+                decision = mutated(instance(change, runs=runs), instance(runs=runs))
+                assert [(p.reason, p.field) for p in decision.problems] == [(reason, field)]
 
 
 def test_a_change_that_nothing_would_apply_is_denied() -> None:
@@ -256,17 +247,19 @@ def test_a_value_that_the_version_no_longer_takes_blocks_no_other_change() -> No
     assert stored(new, old) == trigger("custom")
 
 
-@pytest.mark.parametrize("runs", [None, "deploy"])
-def test_a_plan_that_does_not_exist_is_denied_with_those_that_do(runs: str | None) -> None:
-    decision = mutated(instance(runs="nosuch", uid="B"), instance(runs=runs))
-    assert decision.reason == "PlanUnknown"
-    assert "cleanup, custom, deploy, update, upgrade" in decision.problems[0].message
+def test_a_plan_that_does_not_exist_is_denied_with_those_that_do(subtests: pytest.Subtests) -> None:
+    for runs in [None, "deploy"]:
+        with subtests.test(runs=runs):
+            decision = mutated(instance(runs="nosuch", uid="B"), instance(runs=runs))
+            assert decision.reason == "PlanUnknown"
+            assert "cleanup, custom, deploy, update, upgrade" in decision.problems[0].message
 
 
-@pytest.mark.parametrize("change", [{"SIZE": "2"}, {"PORT": "81"}, {"NOTE": "x"}])
-def test_a_plan_beside_a_change_that_triggers_one_is_denied(change: dict[str, str]) -> None:
-    decision = mutated(instance(change, runs="custom", uid="B"), IDLE)
-    assert decision.reason == "PlanBesideChange"
+def test_a_plan_beside_a_change_that_triggers_one_is_denied(subtests: pytest.Subtests) -> None:
+    for change in [{"SIZE": "2"}, {"PORT": "81"}, {"NOTE": "x"}]:
+        with subtests.test(change=change):
+            decision = mutated(instance(change, runs="custom", uid="B"), IDLE)
+            assert decision.reason == "PlanBesideChange"
 
 
 def test_cleanup_cannot_be_started_by_hand() -> None:

@@ -24,19 +24,16 @@ IDLE = instance()
 NEW = instance(of="first-2")
 
 
-@pytest.mark.parametrize(
-    ("plans", "plan"),
-    [
+def test_a_new_version_runs_upgrade_else_update_else_deploy(subtests: pytest.Subtests) -> None:
+    table: list[tuple[tuple[str, ...], str]] = [
         (PLANS, "upgrade"),
         (("deploy", "update"), "update"),
         (("deploy", "custom"), "deploy"),
-    ],
-)
-def test_a_new_version_runs_upgrade_else_update_else_deploy(
-    plans: tuple[str, ...], plan: str
-) -> None:
-    decision = mutated(NEW, IDLE, V1, version("first-2", plans=plans))
-    assert patched(NEW, decision)["spec"]["planExecution"] == trigger(plan)
+    ]
+    for plans, plan in table:
+        with subtests.test(plans=plans, plan=plan):
+            decision = mutated(NEW, IDLE, V1, version("first-2", plans=plans))
+            assert patched(NEW, decision)["spec"]["planExecution"] == trigger(plan)
 
 
 def test_a_version_without_any_of_these_plans_is_denied() -> None:
@@ -104,10 +101,14 @@ def test_a_change_that_triggers_deploy_may_come_with_the_upgrade() -> None:
     assert mutated(instance({"SIZE": "2"}, of="first-2"), IDLE, V1, V2).plan == "upgrade"
 
 
-@pytest.mark.parametrize("change", [{"PORT": "81"}, {"NOTE": "x"}])
-def test_a_change_that_triggers_another_plan_may_not(change: dict[str, str]) -> None:
-    decision = mutated(instance(change, of="first-2"), IDLE, V1, V2)
-    assert (decision.reason, decision.problems[0].field) == ("PlanBesideChange", "spec.parameters")
+def test_a_change_that_triggers_another_plan_may_not(subtests: pytest.Subtests) -> None:
+    for change in [{"PORT": "81"}, {"NOTE": "x"}]:
+        with subtests.test(change=change):
+            decision = mutated(instance(change, of="first-2"), IDLE, V1, V2)
+            assert (decision.reason, decision.problems[0].field) == (
+                "PlanBesideChange",
+                "spec.parameters",
+            )
 
 
 def test_a_plan_by_hand_beside_an_upgrade_is_denied() -> None:
@@ -118,9 +119,8 @@ def test_a_plan_by_hand_beside_an_upgrade_is_denied() -> None:
 # Definitions that change with the version
 
 
-@pytest.mark.parametrize(
-    ("definition", "value", "reason"),
-    [
+def test_a_changed_definition_is_judged_with_the_values_at_hand(subtests: pytest.Subtests) -> None:
+    table: list[tuple[JsonObject, str, str]] = [
         # mutable before, immutable now
         ({"immutable": True}, "-", "ImmutableWithoutValue"),
         ({"immutable": True}, "1", ""),
@@ -130,34 +130,38 @@ def test_a_plan_by_hand_beside_an_upgrade_is_denied() -> None:
         ({"required": True}, "1", ""),
         ({"value-type": "boolean"}, "1", ""),
         ({"enum": ["a", "b"]}, "1", "ParameterInvalid"),
-    ],
-)
-def test_a_changed_definition_is_judged_with_the_values_at_hand(
-    definition: JsonObject, value: str, reason: str
+    ]
+    for definition, value, reason in table:
+        with subtests.test(definition=definition, value=value, reason=reason):
+            after = version("first-2", parameters=declared("SIZE", **definition))
+            # An upgrade may come with changes that run deploy only, so the old trigger stays.
+            old = instance({"SIZE": value if value == "-" else "1"})
+            decision = mutated(instance({"SIZE": value}, of="first-2"), old, V1, after)
+            assert decision.reason == reason
+
+
+def test_an_immutable_parameter_that_arrives_needs_a_value(subtests: pytest.Subtests) -> None:
+    for default in [None, "x"]:
+        with subtests.test(default=default):
+            definition: JsonObject = {"name": "ADDED", "immutable": True, "trigger": "deploy"}
+            if default:
+                definition["default"] = default
+            after = version("first-2", parameters=(*PARAMETERS, definition))
+            decision = mutated(NEW, IDLE, V1, after)
+            assert decision.reason == "ImmutableWithoutValue"
+            assert ("default would be x" in decision.problems[0].message) is bool(default)
+            assert (
+                mutated(instance({"ADDED": "1"}, of="first-2"), IDLE, V1, after).plan == "upgrade"
+            )
+
+
+def test_an_upgrade_cannot_change_what_is_immutable_in_both_versions(
+    subtests: pytest.Subtests,
 ) -> None:
-    after = version("first-2", parameters=declared("SIZE", **definition))
-    # An upgrade may come with changes that run deploy only, so the old trigger stays.
-    old = instance({"SIZE": value if value == "-" else "1"})
-    decision = mutated(instance({"SIZE": value}, of="first-2"), old, V1, after)
-    assert decision.reason == reason
-
-
-@pytest.mark.parametrize("default", [None, "x"])
-def test_an_immutable_parameter_that_arrives_needs_a_value(default: str | None) -> None:
-    definition: JsonObject = {"name": "ADDED", "immutable": True, "trigger": "deploy"}
-    if default:
-        definition["default"] = default
-    after = version("first-2", parameters=(*PARAMETERS, definition))
-    decision = mutated(NEW, IDLE, V1, after)
-    assert decision.reason == "ImmutableWithoutValue"
-    assert ("default would be x" in decision.problems[0].message) is bool(default)
-    assert mutated(instance({"ADDED": "1"}, of="first-2"), IDLE, V1, after).plan == "upgrade"
-
-
-@pytest.mark.parametrize("value", ["slow", "-"])
-def test_an_upgrade_cannot_change_what_is_immutable_in_both_versions(value: str) -> None:
-    decision = mutated(instance({"CLASS": value}, of="first-2"), IDLE, V1, V2)
-    assert decision.reason == "ParameterImmutable"
+    for value in ["slow", "-"]:
+        with subtests.test(value=value):
+            decision = mutated(instance({"CLASS": value}, of="first-2"), IDLE, V1, V2)
+            assert decision.reason == "ParameterImmutable"
 
 
 def test_an_upgrade_may_change_what_is_no_longer_immutable() -> None:
@@ -201,15 +205,16 @@ def judged(new: JsonObject, old: JsonObject, *versions: OperatorVersion) -> Deci
     return decision
 
 
-@pytest.mark.parametrize("value", ["slow", "-"])
-@pytest.mark.parametrize("old", [DEPLOYED, instance(ended={"deploy": "A"})])
 def test_what_is_immutable_stays_when_nobody_knows_whether_it_was_before(
-    value: str, old: JsonObject
+    subtests: pytest.Subtests,
 ) -> None:
-    decision = judged(instance({"CLASS": value}, of="first-2"), old, V2)
-    assert decision.reason == "ParameterImmutable"
-    assert "first-1 is in force but does not exist" in decision.problems[0].message
-    assert "create that OperatorVersion again" in decision.problems[0].message
+    for old in [DEPLOYED, instance(ended={"deploy": "A"})]:
+        for value in ["slow", "-"]:
+            with subtests.test(value=value, old=old):
+                decision = judged(instance({"CLASS": value}, of="first-2"), old, V2)
+                assert decision.reason == "ParameterImmutable"
+                assert "first-1 is in force but does not exist" in decision.problems[0].message
+                assert "create that OperatorVersion again" in decision.problems[0].message
 
 
 def test_what_arrives_as_immutable_needs_a_value_also_where_nothing_is_known() -> None:
@@ -223,9 +228,8 @@ def test_an_upgrade_from_what_is_gone_comes_without_changes_of_parameters_it_had
     assert mutated(new, DEPLOYED, V2).reason == "PlanBesideChange"
 
 
-@pytest.mark.parametrize(
-    ("name", "operator", "allowed"),
-    [
+def test_the_name_of_what_is_gone_tells_of_which_operator_it_was(subtests: pytest.Subtests) -> None:
+    table = [
         ("first-1", "first", True),
         ("first-2.5.1-1.0.0", "first", True),
         ("first-v2-1.0.0", "first", True),
@@ -233,28 +237,30 @@ def test_an_upgrade_from_what_is_gone_comes_without_changes_of_parameters_it_had
         ("first-class-1", "first", False),
         ("first", "first", False),
         ("any", "first", False),
-    ],
-)
-@pytest.mark.parametrize("recorded", [True, False])
-def test_the_name_of_what_is_gone_tells_of_which_operator_it_was(
-    name: str, operator: str, allowed: bool, recorded: bool
-) -> None:
-    last = last_run(of=name) if recorded else None
-    old = instance(of=name, ended={"deploy": "A"}, last_run=last)
-    decision = judged(NEW, old, version("first-2", operator=operator))
-    assert (decision.reason == "OperatorVersionNotFound") is not allowed
-    if not allowed:
-        assert "create it again in namespace ns, then upgrade" in decision.problems[0].message
+    ]
+    for recorded in [True, False]:
+        for name, operator, allowed in table:
+            with subtests.test(name=name, operator=operator, allowed=allowed, recorded=recorded):
+                last = last_run(of=name) if recorded else None
+                old = instance(of=name, ended={"deploy": "A"}, last_run=last)
+                decision = judged(NEW, old, version("first-2", operator=operator))
+                assert (decision.reason == "OperatorVersionNotFound") is not allowed
+                if not allowed:
+                    assert (
+                        "create it again in namespace ns, then upgrade"
+                        in decision.problems[0].message
+                    )
 
 
-@pytest.mark.parametrize(("operator", "reason"), [("first", ""), ("second", "OperatorChanged")])
-@pytest.mark.parametrize("name", ["first-1", "second-1", "any"])
 def test_the_last_run_tells_of_which_operator_it_was_whatever_the_name_of_what_is_gone(
-    name: str, operator: str, reason: str
+    subtests: pytest.Subtests,
 ) -> None:
-    last = last_run(of=name) | {"operator": "first"}
-    old = instance(of=name, ended={"deploy": "A"}, last_run=last)
-    assert judged(NEW, old, version("first-2", operator=operator)).reason == reason
+    for name in ["first-1", "second-1", "any"]:
+        for operator, reason in [("first", ""), ("second", "OperatorChanged")]:
+            with subtests.test(operator=operator, reason=reason, name=name):
+                last = last_run(of=name) | {"operator": "first"}
+                old = instance(of=name, ended={"deploy": "A"}, last_run=last)
+                assert judged(NEW, old, version("first-2", operator=operator)).reason == reason
 
 
 def test_upgradable_from_is_honoured_by_the_name_of_what_is_gone() -> None:

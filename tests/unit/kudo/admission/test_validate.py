@@ -50,10 +50,11 @@ def test_what_bypassed_mutation_is_denied_with_what_to_restore(
     assert "mutating webhook configuration of KUDO" in decision.problems[0].message
 
 
-@pytest.mark.parametrize("uid", ["A", "C", None])
-def test_a_uid_that_was_used_before_is_no_fresh_one(uid: str | None) -> None:
-    new = instance({"SIZE": "2"}, runs="deploy", uid=uid, status="NEVER_RUN")
-    assert validated(new, ENDED).reason == "MutatingWebhookMissing"
+def test_a_uid_that_was_used_before_is_no_fresh_one(subtests: pytest.Subtests) -> None:
+    for uid in ["A", "C", None]:
+        with subtests.test(uid=uid):
+            new = instance({"SIZE": "2"}, runs="deploy", uid=uid, status="NEVER_RUN")
+            assert validated(new, ENDED).reason == "MutatingWebhookMissing"
 
 
 def test_the_plan_that_the_change_needs_is_the_only_one_accepted() -> None:
@@ -61,9 +62,8 @@ def test_the_plan_that_the_change_needs_is_the_only_one_accepted() -> None:
     assert validated(new, IDLE).reason == "MutatingWebhookMissing"
 
 
-@pytest.mark.parametrize(
-    ("new", "old", "reason"),
-    [
+def test_the_rules_hold_where_mutation_was_bypassed() -> None:
+    table: list[tuple[JsonObject, JsonObject | None, str]] = [
         (instance({"CLASS": "slow"}), IDLE, "ParameterImmutable"),
         (instance({"PORT": "81"}, runs="custom", uid="B"), RUNNING, "PlanRunning"),
         (instance(runs="custom", uid="B"), RUNNING, "PlanRunning"),
@@ -71,12 +71,9 @@ def test_the_plan_that_the_change_needs_is_the_only_one_accepted() -> None:
         (instance(runs="cleanup", uid="B"), IDLE, "CleanupNotManual"),
         (instance({"TOKEN": "-"}), None, "ParameterRequired"),
         (instance(of="first-9"), None, "OperatorVersionNotFound"),
-    ],
-)
-def test_the_rules_hold_where_mutation_was_bypassed(
-    new: JsonObject, old: JsonObject | None, reason: str
-) -> None:
-    assert validated(new, old, V1).reason == reason
+    ]
+    for new, old, reason in table:
+        assert validated(new, old, V1).reason == reason
 
 
 def test_clearing_an_ended_run_is_accepted() -> None:

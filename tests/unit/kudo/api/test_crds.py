@@ -146,23 +146,21 @@ def test_the_files_are_the_definitions_as_yaml() -> None:
     assert read == {f"{plural}.yaml": crd for plural, crd in _definitions().items()}
 
 
-@pytest.mark.parametrize("crd", _FIELDS)
-def test_every_field_of_the_original_is_there(crd: str) -> None:
-    assert {path: _at(_schema(crd), path)["type"] for path in _FIELDS[crd]} == _FIELDS[crd]
+def test_every_field_of_the_original_is_there() -> None:
+    for crd in _FIELDS:
+        assert {path: _at(_schema(crd), path)["type"] for path in _FIELDS[crd]} == _FIELDS[crd]
 
 
-@pytest.mark.parametrize(
-    ("crd", "path"),
-    [
+def test_fields_that_the_original_writes_as_null_may_be_null() -> None:
+    table = [
         ("operatorversions", "spec.plans"),
         ("operatorversions", "spec.tasks[].spec.resources"),
         ("operatorversions", "spec.tasks[].spec.pipe"),
         ("operatorversions", "spec.plans{}.phases"),
         ("instances", "status.planStatus{}.lastUpdatedTimestamp"),
-    ],
-)
-def test_fields_that_the_original_writes_as_null_may_be_null(crd: str, path: str) -> None:
-    assert _at(_schema(crd), path)["nullable"] is True
+    ]
+    for crd, path in table:
+        assert _at(_schema(crd), path)["nullable"] is True
 
 
 def test_schemas_are_structural() -> None:
@@ -203,9 +201,8 @@ def test_a_status_is_bounded_by_what_it_is_computed_from_alone() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("crd", "path", "bound"),
-    [
+def test_what_can_be_many_or_long_is_bounded() -> None:
+    table: list[tuple[str, str, JsonObject]] = [
         ("instances", "spec.parameters", {"maxProperties": 2000}),
         ("instances", "spec.parameters{}", {"maxLength": 262144}),
         ("instances", "spec.planExecution.planName", {"maxLength": 253}),
@@ -223,10 +220,9 @@ def test_a_status_is_bounded_by_what_it_is_computed_from_alone() -> None:
         ("operatorversions", "spec.plans{}.phases[].steps", {"maxItems": 500}),
         ("operatorversions", "spec.plans{}.phases[].steps[].tasks", {"maxItems": 500}),
         ("operatorversions", "spec.upgradableFrom", {"maxItems": 500}),
-    ],
-)
-def test_what_can_be_many_or_long_is_bounded(crd: str, path: str, bound: JsonObject) -> None:
-    assert {key: _at(_schema(crd), path).get(key) for key in bound} == bound
+    ]
+    for crd, path, bound in table:
+        assert {key: _at(_schema(crd), path).get(key) for key in bound} == bound
 
 
 def test_every_list_and_map_of_a_spec_is_bounded() -> None:
@@ -245,18 +241,18 @@ def test_rules_are_few_and_none_is_on_a_field_without_bounds() -> None:
     assert ruled == [("instances", ""), ("instances", ".spec.planExecution")]
 
 
-@pytest.mark.parametrize(
-    "rule",
-    [rule for _, _, node in _NODES for rule in node.get("x-kubernetes-validations", ())],
-)
-def test_a_rule_passes_what_is_stored_and_says_what_to_do(rule: JsonObject) -> None:
-    assert rule["optionalOldSelf"] is True
-    assert "oldSelf" in rule["rule"].rpartition("||")[2]
-    assert "; " in rule["message"]
-    path = rule["fieldPath"].removeprefix(".")
-    under = _schema("instances")
-    parent = under if path.startswith("spec.") else _at(under, "spec.planExecution")
-    assert _at(parent, path)["type"] == "string"
+def test_a_rule_passes_what_is_stored_and_says_what_to_do(subtests: pytest.Subtests) -> None:
+    for rule in [
+        rule for _, _, node in _NODES for rule in node.get("x-kubernetes-validations", ())
+    ]:
+        with subtests.test(rule=rule):
+            assert rule["optionalOldSelf"] is True
+            assert "oldSelf" in rule["rule"].rpartition("||")[2]
+            assert "; " in rule["message"]
+            path = rule["fieldPath"].removeprefix(".")
+            under = _schema("instances")
+            parent = under if path.startswith("spec.") else _at(under, "spec.planExecution")
+            assert _at(parent, path)["type"] == "string"
 
 
 def test_the_statuses_of_the_rule_are_those_of_plans() -> None:
@@ -277,28 +273,25 @@ def test_conditions_are_those_of_kubernetes() -> None:
     assert (generation["format"], generation["minimum"]) == ("int64", 0)
 
 
-@pytest.mark.parametrize(
-    ("plural", "kind", "short_name"),
-    [
+def test_names_are_the_original_ones_and_a_short_one(subtests: pytest.Subtests) -> None:
+    table = [
         ("operators", "Operator", "kop"),
         ("operatorversions", "OperatorVersion", "kov"),
         ("instances", "Instance", "ki"),
-    ],
-)
-def test_names_are_the_original_ones_and_a_short_one(
-    plural: str, kind: str, short_name: str
-) -> None:
-    crd = _definitions()[plural]
-    assert crd["metadata"]["name"] == f"{plural}.kudo.dev"
-    assert crd["spec"]["scope"] == "Namespaced"
-    assert crd["spec"]["names"] == {
-        "kind": kind,
-        "listKind": f"{kind}List",
-        "plural": plural,
-        "singular": kind.lower(),
-        "shortNames": [short_name],
-        "categories": ["kudo"],
-    }
+    ]
+    for plural, kind, short_name in table:
+        with subtests.test(plural=plural, kind=kind, short_name=short_name):
+            crd = _definitions()[plural]
+            assert crd["metadata"]["name"] == f"{plural}.kudo.dev"
+            assert crd["spec"]["scope"] == "Namespaced"
+            assert crd["spec"]["names"] == {
+                "kind": kind,
+                "listKind": f"{kind}List",
+                "plural": plural,
+                "singular": kind.lower(),
+                "shortNames": [short_name],
+                "categories": ["kudo"],
+            }
 
 
 def test_only_instances_have_a_status_subresource() -> None:
@@ -311,24 +304,23 @@ def test_only_instances_have_a_status_subresource() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("plural", "columns"),
-    [
+def test_kubectl_get_shows_what_people_look_for(subtests: pytest.Subtests) -> None:
+    table: list[tuple[str, list[str]]] = [
         ("operators", ["URL", "Age", "Description"]),
         ("operatorversions", ["Operator", "Version", "App Version", "Age"]),
         (
             "instances",
             ["Operator Version", "Last Plan", "Plan Status", "Scheduled", "Ready", "Age", "Reason"],
         ),
-    ],
-)
-def test_kubectl_get_shows_what_people_look_for(plural: str, columns: list[str]) -> None:
-    printed = _definitions()[plural]["spec"]["versions"][0]["additionalPrinterColumns"]
-    assert [column["name"] for column in printed] == columns
-    for column in printed:
-        path = column["jsonPath"].split("[?")[0].removeprefix(".")
-        if not path.startswith("metadata."):
-            _at(_schema(plural), path)
+    ]
+    for plural, columns in table:
+        with subtests.test(plural=plural, columns=columns):
+            printed = _definitions()[plural]["spec"]["versions"][0]["additionalPrinterColumns"]
+            assert [column["name"] for column in printed] == columns
+            for column in printed:
+                path = column["jsonPath"].split("[?")[0].removeprefix(".")
+                if not path.startswith("metadata."):
+                    _at(_schema(plural), path)
 
 
 def test_kubectl_explain_has_a_text_for_each_field() -> None:

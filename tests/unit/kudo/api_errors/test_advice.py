@@ -283,16 +283,17 @@ WITHOUT: dict[str, Refused] = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_the_advice_names_the_field_and_what_to_do(case: str) -> None:
-    refused, expected = CASES[case]
+def test_the_advice_names_the_field_and_what_to_do(subtests: pytest.Subtests) -> None:
+    for case in CASES:
+        with subtests.test(case=case):
+            refused, expected = CASES[case]
 
-    assert advice(*refused) == expected
+            assert advice(*refused) == expected
 
 
-@pytest.mark.parametrize("case", WITHOUT)
-def test_where_the_server_says_it_all_there_is_no_advice(case: str) -> None:
-    assert advice(*WITHOUT[case]) == ""
+def test_where_the_server_says_it_all_there_is_no_advice() -> None:
+    for case in WITHOUT:
+        assert advice(*WITHOUT[case]) == ""
 
 
 def test_the_advice_stays_short_whatever_the_fields_are() -> None:

@@ -1,7 +1,5 @@
 """What to do about rights that an account lacks, and about the right to impersonate one."""
 
-import pytest
-
 from kudo.api_errors.advice import advice
 
 RECONCILER = "system:serviceaccount:kudo-system:kudo-reconciler"
@@ -35,16 +33,14 @@ def given(what: str) -> str:
     )
 
 
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
+def test_an_account_gets_its_rights_from_its_namespace() -> None:
+    table: list[tuple[str, str]] = [
         (refused(BOB), given("permission to patch deployments.apps")),
         (GRANTS, given("the permissions that it is to grant")),
         (BLOCKS, given("permission to update instances.kudo.dev/finalizers")),
-    ],
-)
-def test_an_account_gets_its_rights_from_its_namespace(text: str, says: str) -> None:
-    assert advice("", 403, text, (), account=BOB) == says
+    ]
+    for text, says in table:
+        assert advice("", 403, text, (), account=BOB) == says
 
 
 def test_the_reconciler_gets_its_rights_from_the_chart_also_where_it_is_a_service_account() -> None:
@@ -76,9 +72,9 @@ IMPERSONATION = (
 )
 
 
-@pytest.mark.parametrize("text", IMPERSONATION)
-def test_the_right_to_impersonate_is_bound_in_the_namespace(text: str) -> None:
-    assert advice("", 403, text, (), account=BOB) == LET.format("x")
+def test_the_right_to_impersonate_is_bound_in_the_namespace() -> None:
+    for text in IMPERSONATION:
+        assert advice("", 403, text, (), account=BOB) == LET.format("x")
 
 
 def test_a_reconciler_outside_of_the_cluster_is_bound_as_the_user_that_it_is() -> None:

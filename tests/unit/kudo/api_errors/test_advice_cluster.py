@@ -116,8 +116,9 @@ CASES: dict[str, tuple[Refused, str]] = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_the_advice_says_what_the_cluster_lacks(case: str) -> None:
-    refused, expected = CASES[case]
+def test_the_advice_says_what_the_cluster_lacks(subtests: pytest.Subtests) -> None:
+    for case in CASES:
+        with subtests.test(case=case):
+            refused, expected = CASES[case]
 
-    assert advice(*refused, causes=[]) == expected
+            assert advice(*refused, causes=[]) == expected

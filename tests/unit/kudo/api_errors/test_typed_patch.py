@@ -239,52 +239,58 @@ def of(target: JsonObject, faults: str) -> str:
     return f"{SAID[target['kind']]}{faults}"
 
 
-@pytest.mark.parametrize("case", UNKNOWN_FIELDS)
-def test_an_unknown_field_is_left_out_and_named(case: str) -> None:
-    target, faults, expected, fields = UNKNOWN_FIELDS[case]
+def test_an_unknown_field_is_left_out_and_named(subtests: pytest.Subtests) -> None:
+    for case in UNKNOWN_FIELDS:
+        with subtests.test(case=case):
+            target, faults, expected, fields = UNKNOWN_FIELDS[case]
 
-    found = mended(target, of(target, faults))
+            found = mended(target, of(target, faults))
 
-    assert found is not None
-    assert found.target == expected
-    assert found.notes == tuple(
-        Note("UnknownField", f"unknown field {field} is left out") for field in fields
-    )
-
-
-@pytest.mark.parametrize("case", DUPLICATES)
-def test_of_items_with_one_key_the_last_wins_where_the_first_stood(case: str) -> None:
-    target, faults, expected, lists = DUPLICATES[case]
-
-    found = mended(target, of(target, faults))
-
-    assert found is not None
-    assert json.dumps(found.target) == json.dumps(expected)
-    assert found.notes == tuple(
-        Note("DuplicateListKey", f"{where} has several items with the key {key}: the last is used")
-        for where, key in lists
-    )
+            assert found is not None
+            assert found.target == expected
+            assert found.notes == tuple(
+                Note("UnknownField", f"unknown field {field} is left out") for field in fields
+            )
 
 
-@pytest.mark.parametrize("case", OTHER)
-def test_what_cannot_be_mended_is_left_to_the_author(case: str) -> None:
-    target, faults = OTHER[case]
+def test_of_items_with_one_key_the_last_wins_where_the_first_stood(
+    subtests: pytest.Subtests,
+) -> None:
+    for case in DUPLICATES:
+        with subtests.test(case=case):
+            target, faults, expected, lists = DUPLICATES[case]
 
-    assert mended(target, of(target, faults)) is None
+            found = mended(target, of(target, faults))
+
+            assert found is not None
+            assert json.dumps(found.target) == json.dumps(expected)
+            assert found.notes == tuple(
+                Note(
+                    "DuplicateListKey",
+                    f"{where} has several items with the key {key}: the last is used",
+                )
+                for where, key in lists
+            )
 
 
-@pytest.mark.parametrize(
-    "message",
-    [
+def test_what_cannot_be_mended_is_left_to_the_author(subtests: pytest.Subtests) -> None:
+    for case in OTHER:
+        with subtests.test(case=case):
+            target, faults = OTHER[case]
+
+            assert mended(target, of(target, faults)) is None
+
+
+def test_other_refusals_are_not_touched() -> None:
+    table = [
         "etcdserver: request timed out",
         f".spec.bogus{UNKNOWN}",
         f"failed to create typed live object (default/x; /v1, Kind=Thing): .spec.bogus{UNKNOWN}",
         f"failed to create typed patch object (default/x; /v1, Kind=Other): .spec.bogus{UNKNOWN}",
         f"failed calling webhook: {SAID['Thing']}.spec.bogus{UNKNOWN}",
-    ],
-)
-def test_other_refusals_are_not_touched(message: str) -> None:
-    assert mended(SIZE, message) is None
+    ]
+    for message in table:
+        assert mended(SIZE, message) is None
 
 
 def test_the_text_of_api_servers_before_1_22_is_understood() -> None:

@@ -102,52 +102,49 @@ def test_an_item_is_added_to_a_list_further_below(text: str, expected: str) -> N
     assert added("f.yaml", text, RESOURCE) == expected
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
+def test_a_list_that_is_not_written_there_is_an_error(subtests: pytest.Subtests) -> None:
+    table = [
         ("tasks: [a]\n", "there is no tasks[1].spec.resources"),
         ("tasks: [a, b]\n", "there is no tasks[1].spec.resources"),
         ("x: &x {resources: [a]}\ntasks: [a, {spec: *x}]\n", "nothing can be added to tasks[1]."),
         ("tasks: [a, {spec: {}}]\n", "nothing can be added to tasks[1].spec.resources without"),
-    ],
-)
-def test_a_list_that_is_not_written_there_is_an_error(text: str, message: str) -> None:
-    with pytest.raises(InvalidInput) as caught:
-        added("f.yaml", text, RESOURCE)
-    assert message in str(caught.value)
+    ]
+    for text, message in table:
+        with subtests.test(text=text, message=message):
+            with pytest.raises(InvalidInput) as caught:
+                added("f.yaml", text, RESOURCE)
+            assert message in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_what_is_not_understood_is_refused_with_the_text_to_add(subtests: pytest.Subtests) -> None:
+    table = [
         "{a: 1}\n",
         "a: 1\n...\n",
         "a: 1\n---\nb: 2\n",
         "items: &x\n  - a\nz: *x\n",
         "items: [a # one\n]\n",
         "items:\n  - |+\n    a\n\n",
-    ],
-)
-def test_what_is_not_understood_is_refused_with_the_text_to_add(text: str) -> None:
-    with pytest.raises(InvalidInput) as caught:
-        added("f.yaml", text, ITEM)
-    assert "f.yaml: nothing can be added to items without changing" in str(caught.value)
-    assert "add this by hand:\nitems:\n  - name: new\n" in str(caught.value)
+    ]
+    for text in table:
+        with subtests.test(text=text):
+            with pytest.raises(InvalidInput) as caught:
+                added("f.yaml", text, ITEM)
+            assert "f.yaml: nothing can be added to items without changing" in str(caught.value)
+            assert "add this by hand:\nitems:\n  - name: new\n" in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
+def test_a_file_of_another_shape_is_an_error(subtests: pytest.Subtests) -> None:
+    table = [
         ("a: [", r"f\.yaml:\d: not valid YAML"),
         ("- a", "must be a mapping"),
         ("items: {}", "items must be a list"),
-    ],
-)
-def test_a_file_of_another_shape_is_an_error(text: str, reason: str) -> None:
-    with pytest.raises(InvalidInput, match=reason):
-        added("f.yaml", text, ITEM)
-    with pytest.raises(InvalidInput, match="plans must be a mapping"):
-        added("f.yaml", "plans: [a]", PLAN)
+    ]
+    for text, reason in table:
+        with subtests.test(text=text, reason=reason):
+            with pytest.raises(InvalidInput, match=reason):
+                added("f.yaml", text, ITEM)
+            with pytest.raises(InvalidInput, match="plans must be a mapping"):
+                added("f.yaml", "plans: [a]", PLAN)
 
 
 _VALUES = st.recursive(

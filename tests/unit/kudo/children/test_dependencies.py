@@ -60,11 +60,14 @@ def test_a_version_needs_what_its_tasks_name() -> None:
     assert dependencies_of(root, "no-such-plan") == ()
 
 
-@pytest.mark.parametrize("spec", [{"package": "b"}, {"operatorVersion": "1"}, {}])
-def test_a_task_that_cannot_be_built_needs_nothing(spec: dict[str, str]) -> None:
-    wire = {"name": "have", "kind": "KudoOperator", "spec": spec}
-    root = OperatorVersion.from_wire({"metadata": {"name": "a-1"}, "spec": {"tasks": [wire]}})
-    assert dependencies_of(root) == ()
+def test_a_task_that_cannot_be_built_needs_nothing(subtests: pytest.Subtests) -> None:
+    for spec in [{"package": "b"}, {"operatorVersion": "1"}, {}]:
+        with subtests.test(spec=spec):
+            wire = {"name": "have", "kind": "KudoOperator", "spec": spec}
+            root = OperatorVersion.from_wire(
+                {"metadata": {"name": "a-1"}, "spec": {"tasks": [wire]}}
+            )
+            assert dependencies_of(root) == ()
 
 
 def test_a_tree_that_is_there_passes_however_often_a_version_is_needed() -> None:
@@ -79,24 +82,20 @@ def test_another_version_of_the_same_operator_is_no_cycle() -> None:
     check_dependencies(root, "deploy", found(version("b-1", "a-1"), version("a-1")))
 
 
-@pytest.mark.parametrize(
-    ("tree", "cycle"),
-    [
+def test_a_version_that_leads_back_to_itself_is_refused() -> None:
+    table: list[tuple[list[OperatorVersion], str]] = [
         ([version("a-1", "a-1")], "a-1 -> a-1"),
         ([version("a-1", "b-1"), version("b-1", "a-1")], "a-1 -> b-1 -> a-1"),
         (
             [version("a-1", "b-1"), version("b-1", "c-1"), version("c-1", "b-1")],
             "b-1 -> c-1 -> b-1",
         ),
-    ],
-)
-def test_a_version_that_leads_back_to_itself_is_refused(
-    tree: list[OperatorVersion], cycle: str
-) -> None:
-    assert problem(*tree) == (
-        "CircularDependency",
-        f"cyclic package dependency found: {cycle}; remove one of these KudoOperator tasks",
-    )
+    ]
+    for tree, cycle in table:
+        assert problem(*tree) == (
+            "CircularDependency",
+            f"cyclic package dependency found: {cycle}; remove one of these KudoOperator tasks",
+        )
 
 
 def test_a_missing_version_is_named_with_who_needs_it_and_what_to_do() -> None:

@@ -43,16 +43,14 @@ def test_instance_name_is_taken_as_it_stands() -> None:
     assert desired(instanceName="main-db").name == "main-db"
 
 
-@pytest.mark.parametrize(
-    ("spec", "name"),
-    [
+def test_the_version_is_named_by_the_fields_of_the_task() -> None:
+    table: list[tuple[dict[str, Any], str]] = [
         ({}, "db-0.2.0"),
         ({"appVersion": "14"}, "db-14-0.2.0"),
         ({"package": "Db", "operatorVersion": "v1"}, "Db-v1"),
-    ],
-)
-def test_the_version_is_named_by_the_fields_of_the_task(spec: dict[str, Any], name: str) -> None:
-    assert desired(instanceName="x", **spec).version == ("ns", name)
+    ]
+    for spec, name in table:
+        assert desired(instanceName="x", **spec).version == ("ns", name)
 
 
 def test_the_version_is_looked_for_beside_that_of_the_parent() -> None:
@@ -60,14 +58,15 @@ def test_the_version_is_looked_for_beside_that_of_the_parent() -> None:
     assert desired(version=ELSEWHERE).namespace == "ns"
 
 
-@pytest.mark.parametrize("name", ["Shop", "a_b", "../x", "-a", "a.", "", "a" * 254])
-def test_a_name_that_no_instance_can_have_is_refused(name: str) -> None:
-    assert not is_subdomain(name)
-    if name:
-        error = refused(instanceName=name)
-        assert error.reason == "TaskEnhancementError"
-        text = f"task have-db: '{name}' cannot be the name of an Instance; set instanceName"
-        assert str(error) == text
+def test_a_name_that_no_instance_can_have_is_refused(subtests: pytest.Subtests) -> None:
+    for name in ["Shop", "a_b", "../x", "-a", "a.", "", "a" * 254]:
+        with subtests.test(name=name):
+            assert not is_subdomain(name)
+            if name:
+                error = refused(instanceName=name)
+                assert error.reason == "TaskEnhancementError"
+                text = f"task have-db: '{name}' cannot be the name of an Instance; set instanceName"
+                assert str(error) == text
 
 
 def test_a_default_name_may_be_impossible_too() -> None:
@@ -109,16 +108,12 @@ def test_a_version_in_another_namespace_is_named_with_it_and_no_parameters_are_l
     assert sent["spec"] == {"operatorVersion": {"name": "db-0.2.0", "namespace": "library"}}
 
 
-@pytest.mark.parametrize(
-    ("metadata", "uid"),
-    [
+def test_the_execution_that_sent_a_child_is_written_on_it() -> None:
+    table: list[tuple[dict[str, object], str]] = [
         ({}, ""),
         ({"annotations": None}, ""),
         ({"annotations": {"a": "b"}}, ""),
         ({"annotations": {"kudo.dev/last-plan-execution-uid": "run"}}, "run"),
-    ],
-)
-def test_the_execution_that_sent_a_child_is_written_on_it(
-    metadata: dict[str, object], uid: str
-) -> None:
-    assert execution_of(metadata) == uid
+    ]
+    for metadata, uid in table:
+        assert execution_of(metadata) == uid

@@ -86,10 +86,11 @@ UPGRADES: dict[str, tuple[Mapping[str, Any], Mapping[str, Any], Mapping[str, str
 }
 
 
-@pytest.mark.parametrize("case", UPGRADES)
-def test_an_upgrade_goes_before_what_changes_beside_it(case: str) -> None:
-    desired, stored, sent, last = UPGRADES[case]
-    assert changed(child(**desired), stored) == ChildUpdate(NEW, sent, last=last)
+def test_an_upgrade_goes_before_what_changes_beside_it(subtests: pytest.Subtests) -> None:
+    for case in UPGRADES:
+        with subtests.test(case=case):
+            desired, stored, sent, last = UPGRADES[case]
+            assert changed(child(**desired), stored) == ChildUpdate(NEW, sent, last=last)
 
 
 @pytest.mark.parametrize("case", UPGRADES)
@@ -133,12 +134,15 @@ def test_what_becomes_immutable_is_changed_before() -> None:
     assert second == ChildUpdate(NEW, {"KEPT": "2", "ADDED": "a"}, last=True)
 
 
-@pytest.mark.parametrize("immutable_before", [False, True])
-def test_what_was_immutable_or_is_as_wanted_goes_with_the_upgrade(immutable_before: bool) -> None:
-    before = version(OLD, "KEPT", immutable=["KEPT"] if immutable_before else [])
-    after = version(NEW, "KEPT", immutable=["KEPT"])
-    found = changed(child(KEPT="1"), {"KEPT": "1"}, before=before, after=after)
-    assert found == ChildUpdate(NEW, {"KEPT": "1"}, last=True)
+def test_what_was_immutable_or_is_as_wanted_goes_with_the_upgrade(
+    subtests: pytest.Subtests,
+) -> None:
+    for immutable_before in [False, True]:
+        with subtests.test(immutable_before=immutable_before):
+            before = version(OLD, "KEPT", immutable=["KEPT"] if immutable_before else [])
+            after = version(NEW, "KEPT", immutable=["KEPT"])
+            found = changed(child(KEPT="1"), {"KEPT": "1"}, before=before, after=after)
+            assert found == ChildUpdate(NEW, {"KEPT": "1"}, last=True)
 
 
 def test_what_was_immutable_already_is_left_to_the_rules() -> None:
@@ -160,9 +164,8 @@ def test_a_file_that_sets_what_the_new_version_dropped_is_refused_before_anythin
 # Whether it changes anything
 
 
-@pytest.mark.parametrize(
-    ("stored", "owned", "result"),
-    [
+def test_a_change_is_told_from_none() -> None:
+    table: list[tuple[Instance, set[str], bool]] = [
         (existing(NEW, A="1"), {"A"}, False),
         (existing(NEW, A="1", THEIRS="x"), {"A"}, False),
         (existing(NEW, A="1"), set(), False),
@@ -171,10 +174,9 @@ def test_a_file_that_sets_what_the_new_version_dropped_is_refused_before_anythin
         (existing(NEW, A="1", B="1"), {"A", "B"}, True),
         (existing(OLD, A="1"), {"A"}, True),
         (existing(("library", "op-2"), A="1"), {"A"}, True),
-    ],
-)
-def test_a_change_is_told_from_none(stored: Instance, owned: set[str], result: bool) -> None:
-    assert differs(stored, ChildUpdate(NEW, {"A": "1"}, last=True), owned) is result
+    ]
+    for stored, owned, result in table:
+        assert differs(stored, ChildUpdate(NEW, {"A": "1"}, last=True), owned) is result
 
 
 # Running a plan again

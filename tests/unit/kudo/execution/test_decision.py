@@ -85,10 +85,15 @@ def test_an_attempt_in_flight_is_not_started_twice() -> None:
     assert decide(PARALLEL, begun(PARALLEL), Intent.RUN, states, 0.0) == Decision()
 
 
-@pytest.mark.parametrize("intent", [Intent.CANCEL, Intent.DELETE])
-def test_cancel_and_deletion_end_what_is_in_flight_and_start_nothing(intent: Intent) -> None:
-    states = {ref(0, 1): StepState(in_flight=True), ref(0, 0): StepState()}
-    assert decide(PARALLEL, begun(PARALLEL), intent, states, 0.0) == Decision(end=(ref(0, 1),))
+def test_cancel_and_deletion_end_what_is_in_flight_and_start_nothing(
+    subtests: pytest.Subtests,
+) -> None:
+    for intent in [Intent.CANCEL, Intent.DELETE]:
+        with subtests.test(intent=intent):
+            states = {ref(0, 1): StepState(in_flight=True), ref(0, 0): StepState()}
+            assert decide(PARALLEL, begun(PARALLEL), intent, states, 0.0) == Decision(
+                end=(ref(0, 1),)
+            )
 
 
 def test_a_plan_that_has_ended_ends_what_is_in_flight() -> None:

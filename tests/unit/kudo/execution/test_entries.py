@@ -89,9 +89,8 @@ TWO_PHASES = {"ph0": ("s1", "s2"), "ph1": ("t1",)}
 # Vectors of the original
 
 
-@pytest.mark.parametrize(
-    ("strategy", "steps", "s2", "ph1"),
-    [
+def test_what_waits_holds_up_only_what_is_serial(subtests: pytest.Subtests) -> None:
+    table = [
         ("serial", "serial", "PENDING", "PENDING"),
         ("serial", "", "PENDING", "PENDING"),
         ("", "", "PENDING", "PENDING"),
@@ -100,21 +99,21 @@ TWO_PHASES = {"ph0": ("s1", "s2"), "ph1": ("t1",)}
         ("parallel", "parallel", "COMPLETE", "COMPLETE"),
         ("parallel", "serial", "PENDING", "COMPLETE"),
         ("parallel", "", "PENDING", "COMPLETE"),
-    ],
-)
-def test_what_waits_holds_up_only_what_is_serial(
-    strategy: str, steps: str, s2: str, ph1: str
-) -> None:
-    plan = plan_of(TWO_PHASES, strategy, steps)
-    after = one_pass(plan, begin("deploy", plan, "u", NOW), {"s1": WAIT, "s2": OK, "t1": OK})
-    assert statuses(after) == {
-        "plan": "IN_PROGRESS",
-        "ph0": "IN_PROGRESS",
-        "s1": "IN_PROGRESS",
-        "s2": s2,
-        "ph1": ph1,
-        "t1": ph1,
-    }
+    ]
+    for strategy, steps, s2, ph1 in table:
+        with subtests.test(strategy=strategy, steps=steps, s2=s2, ph1=ph1):
+            plan = plan_of(TWO_PHASES, strategy, steps)
+            after = one_pass(
+                plan, begin("deploy", plan, "u", NOW), {"s1": WAIT, "s2": OK, "t1": OK}
+            )
+            assert statuses(after) == {
+                "plan": "IN_PROGRESS",
+                "ph0": "IN_PROGRESS",
+                "s1": "IN_PROGRESS",
+                "s2": s2,
+                "ph1": ph1,
+                "t1": ph1,
+            }
 
 
 def test_a_transient_error_shows_at_the_step_alone() -> None:
@@ -144,13 +143,12 @@ def test_a_fatal_error_shows_at_step_phase_and_plan_and_ends_the_pass() -> None:
     assert after.message is None
 
 
-@pytest.mark.parametrize("phases", [None, {}, {"ph0": ()}, {"ph0": (), "ph1": ()}])
-def test_a_plan_with_nothing_to_do_is_complete_at_once(
-    phases: Mapping[str, tuple[str, ...]] | None,
-) -> None:
-    plan = plan_of(phases)
-    after = one_pass(plan, begin("deploy", plan, "u", NOW), {})
-    assert set(statuses(after).values()) == {"COMPLETE"}
+def test_a_plan_with_nothing_to_do_is_complete_at_once(subtests: pytest.Subtests) -> None:
+    for phases in [None, {}, {"ph0": ()}, {"ph0": (), "ph1": ()}]:
+        with subtests.test(phases=phases):
+            plan = plan_of(phases)
+            after = one_pass(plan, begin("deploy", plan, "u", NOW), {})
+            assert set(statuses(after).values()) == {"COMPLETE"}
 
 
 def test_steps_that_have_never_run_are_run() -> None:
@@ -205,12 +203,13 @@ def test_a_plan_that_never_ran_has_no_uid_and_no_time() -> None:
     assert set(statuses(entry).values()) == {"NEVER_RUN"}
 
 
-@pytest.mark.parametrize("strategy", ["Serial", "paralel", "parallel ", "none"])
-def test_an_unknown_strategy_is_a_problem_of_the_plan(strategy: str) -> None:
-    (problem,) = check_plan("deploy", plan_of(TWO_PHASES, strategy))
-    assert problem.reason == "InvalidPlan"
-    assert problem.field == "spec.plans[deploy]"
-    assert f"strategy '{strategy}' of plan 'deploy' is unknown" in problem.message
+def test_an_unknown_strategy_is_a_problem_of_the_plan(subtests: pytest.Subtests) -> None:
+    for strategy in ["Serial", "paralel", "parallel ", "none"]:
+        with subtests.test(strategy=strategy):
+            (problem,) = check_plan("deploy", plan_of(TWO_PHASES, strategy))
+            assert problem.reason == "InvalidPlan"
+            assert problem.field == "spec.plans[deploy]"
+            assert f"strategy '{strategy}' of plan 'deploy' is unknown" in problem.message
 
 
 def test_each_phase_with_an_unknown_strategy_is_named() -> None:
@@ -221,9 +220,9 @@ def test_each_phase_with_an_unknown_strategy_is_named() -> None:
     ]
 
 
-@pytest.mark.parametrize("strategy", ["", "serial", "parallel"])
-def test_the_known_strategies_are_no_problem(strategy: str) -> None:
-    assert list(check_plan("deploy", plan_of(TWO_PHASES, strategy, strategy))) == []
+def test_the_known_strategies_are_no_problem() -> None:
+    for strategy in ["", "serial", "parallel"]:
+        assert list(check_plan("deploy", plan_of(TWO_PHASES, strategy, strategy))) == []
 
 
 def test_a_plan_fails_with_its_message_and_its_steps_stay_as_they_are() -> None:
@@ -239,10 +238,11 @@ def test_a_plan_fails_with_its_message_and_its_steps_stay_as_they_are() -> None:
     assert after.phases == before.phases
 
 
-@pytest.mark.parametrize("status", ["", "complete", "DONE"])
-def test_an_unreadable_status_counts_as_never_run(status: str) -> None:
-    assert status_of(PlanStatus(status=status)) is S.NEVER_RUN
-    assert status_of(None) is S.NEVER_RUN
+def test_an_unreadable_status_counts_as_never_run(subtests: pytest.Subtests) -> None:
+    for status in ["", "complete", "DONE"]:
+        with subtests.test(status=status):
+            assert status_of(PlanStatus(status=status)) is S.NEVER_RUN
+            assert status_of(None) is S.NEVER_RUN
 
 
 def test_the_time_stands_still_while_nothing_else_changes() -> None:
@@ -268,19 +268,20 @@ def test_a_run_knows_when_it_began_and_when_it_ended() -> None:
     assert (again.started_at, again.finished_at) == (LATEST, None)
 
 
-@pytest.mark.parametrize("length", [1999, 2000, 2001, 1_000_000])
-def test_no_message_makes_a_status_too_large(length: int) -> None:
-    plan = plan_of({"ph0": ("s1",)})
-    text = "x" * length
-    task = TaskOutcome("t", S.ERROR, text)
-    after = one_pass(
-        plan, begin("deploy", plan, "u", NOW), {"s1": StepOutcome(S.ERROR, text, (task,))}
-    )
-    step = (after.phases or ())[0].steps[0]  # type: ignore[index]
-    for found in (step.message, step.tasks[0].message, fail(after, text, NOW).message):  # type: ignore[index]
-        assert found is not None
-        assert len(found) == min(length, 2000)
-        assert (" ... " in found) == (length > 2000)
+def test_no_message_makes_a_status_too_large(subtests: pytest.Subtests) -> None:
+    for length in [1999, 2000, 2001, 1_000_000]:
+        with subtests.test(length=length):
+            plan = plan_of({"ph0": ("s1",)})
+            text = "x" * length
+            task = TaskOutcome("t", S.ERROR, text)
+            after = one_pass(
+                plan, begin("deploy", plan, "u", NOW), {"s1": StepOutcome(S.ERROR, text, (task,))}
+            )
+            step = (after.phases or ())[0].steps[0]  # type: ignore[index]
+            for found in (step.message, step.tasks[0].message, fail(after, text, NOW).message):  # type: ignore[index]
+                assert found is not None
+                assert len(found) == min(length, 2000)
+                assert (" ... " in found) == (length > 2000)
 
 
 def test_a_task_keeps_the_times_of_its_first_try_and_of_its_end() -> None:

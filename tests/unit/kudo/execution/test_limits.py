@@ -73,20 +73,17 @@ def test_what_has_to_be_recorded_is_asked_for_by_place() -> None:
     assert found.get((K.PLAN,)) is None
 
 
-@pytest.mark.parametrize(
-    ("own", "default", "expected"),
-    [
+def test_the_timeout_of_the_plan_wins_over_that_of_the_instance(subtests: pytest.Subtests) -> None:
+    table: list[tuple[str | None, str, Limit]] = [
         ("1h", "5m", Limit(3600, "1h", "plans.deploy.timeout")),
         ("1h", "never", Limit(3600, "1h", "plans.deploy.timeout")),
         (None, "5m", Limit(300, "5m", "spec.planTimeout")),
         ("", "5m", Limit(300, "5m", "spec.planTimeout")),
-    ],
-)
-def test_the_timeout_of_the_plan_wins_over_that_of_the_instance(
-    own: str | None, default: str, expected: Limit
-) -> None:
-    found = limits_of(version(plan=own), "deploy", default=default)
-    assert found.by_key == {(K.PLAN,): expected}
+    ]
+    for own, default, expected in table:
+        with subtests.test(own=own, default=default, expected=expected):
+            found = limits_of(version(plan=own), "deploy", default=default)
+            assert found.by_key == {(K.PLAN,): expected}
 
 
 def test_the_default_counts_for_a_plan_that_is_not_there() -> None:

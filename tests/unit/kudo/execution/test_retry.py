@@ -69,9 +69,8 @@ def test_it_is_a_run_of_its_own_that_names_the_failed_one() -> None:
     assert (entry.finished_at, entry.suspended_seconds) == (None, None)
 
 
-@pytest.mark.parametrize(
-    ("steps", "from_step", "expected", "first"),
-    [
+def test_it_begins_at_the_failed_step_or_where_it_is_told(subtests: pytest.Subtests) -> None:
+    table: list[tuple[tuple[str, str, str], str, list[str], str]] = [
         ((DONE, FAILED, PENDING), "", [DONE, PENDING, PENDING], "p.b"),
         ((FAILED, PENDING, PENDING), "", [PENDING] * 3, "p.a"),
         ((DONE, DONE, FAILED), "", [DONE, DONE, PENDING], "q.c"),
@@ -79,14 +78,12 @@ def test_it_is_a_run_of_its_own_that_names_the_failed_one() -> None:
         ((DONE, DONE, FAILED), "p.b", [DONE, PENDING, PENDING], "p.b"),
         ((DONE, FAILED, PENDING), "q.c", [DONE, DONE, PENDING], "q.c"),
         ((FAILED, PENDING, PENDING), "q.c", [DONE, DONE, PENDING], "q.c"),
-    ],
-)
-def test_it_begins_at_the_failed_step_or_where_it_is_told(
-    steps: tuple[str, str, str], from_step: str, expected: list[str], first: str
-) -> None:
-    entry = retried(failed(*steps), from_step)
-    assert statuses(entry) == expected
-    assert str(runnable(plan(), entry)[0]) == first
+    ]
+    for steps, from_step, expected, first in table:
+        with subtests.test(steps=steps, from_step=from_step, expected=expected, first=first):
+            entry = retried(failed(*steps), from_step)
+            assert statuses(entry) == expected
+            assert str(runnable(plan(), entry)[0]) == first
 
 
 def test_what_is_assumed_finished_says_so() -> None:

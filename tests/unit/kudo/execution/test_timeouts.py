@@ -98,29 +98,27 @@ EACH: list[tuple[str, PlanStatus, str, tuple[int, ...]]] = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "status", "path", "position"), EACH)
-def test_a_limit_passes_a_second_after_its_time_and_not_before(
-    kind: str, status: PlanStatus, path: str, position: tuple[int, ...]
-) -> None:
-    of = limits(**{kind: "10m"})
-    found = ahead(status, of)
-    assert found is not None
-    assert (found.kind, found.path, found.position) == (kind, path, position)
-    assert found.limit.text == "10m"
-    assert found.task == ("a" if len(position) == 3 else "")
-    assert found.seconds_left == 601
-    for seconds, passed in ((600, False), (600.99, False), (601, True), (9999, True)):
-        late = ahead(status, of, seconds)
-        assert late is not None
-        assert late.passed is passed
+def test_a_limit_passes_a_second_after_its_time_and_not_before(subtests: pytest.Subtests) -> None:
+    for kind, status, path, position in EACH:
+        with subtests.test(kind=kind, status=status, path=path, position=position):
+            of = limits(**{kind: "10m"})
+            found = ahead(status, of)
+            assert found is not None
+            assert (found.kind, found.path, found.position) == (kind, path, position)
+            assert found.limit.text == "10m"
+            assert found.task == ("a" if len(position) == 3 else "")
+            assert found.seconds_left == 601
+            for seconds, passed in ((600, False), (600.99, False), (601, True), (9999, True)):
+                late = ahead(status, of, seconds)
+                assert late is not None
+                assert late.passed is passed
 
 
 DONE = {"status": "COMPLETE"}
 
 
-@pytest.mark.parametrize(
-    ("what", "status", "of"),
-    [
+def test_no_limit_counts_where() -> None:
+    table: list[tuple[str, PlanStatus, Limits]] = [
         ("nothing has a limit", entry(), NO_LIMITS),
         ("the run has ended", entry(status="FATAL_ERROR"), limits(plan="1m")),
         ("the run is complete", entry(status="COMPLETE"), limits(plan="1m")),
@@ -138,30 +136,28 @@ DONE = {"status": "COMPLETE"}
         ("the time has no zone", entry(startedAt="2026-11-23T06:40:00"), limits(plan="1m")),
         ("the entry has no phases", entry(phases=None), limits(phase="1m", step="1m", task="1m")),
         ("the entry has no steps", entry(phase={"steps": None}), limits(step="1m", task="1m")),
-    ],
-)
-def test_no_limit_counts_where(what: str, status: PlanStatus, of: Limits) -> None:
-    assert ahead(status, of, 9999) is None, what
+    ]
+    for what, status, of in table:
+        assert ahead(status, of, 9999) is None, what
 
 
 def test_nothing_times_out_while_the_instance_is_suspended() -> None:
     assert ahead(entry(), limits(plan="1s"), 9999, suspended_at=BEGAN) is None
 
 
-@pytest.mark.parametrize(("kind", "status", "path", "position"), EACH)
-def test_paused_time_of_the_same_thing_is_left_out(
-    kind: str, status: PlanStatus, path: str, position: tuple[int, ...]
-) -> None:
-    of = limits(**{kind: "10m"})
-    paused: dict[str, Any] = {"suspendedSeconds": 100}
-    statuses = {
-        "plan": entry(**paused),
-        "phase": entry(phase=STARTED | paused),
-        "step": entry(db=STARTED | paused),
-        "task": entry(a_task(**paused)),
-        "progress": entry(a_task(**paused)),
-    }
-    assert left(statuses[kind], of) == left(status, of) + 100
+def test_paused_time_of_the_same_thing_is_left_out(subtests: pytest.Subtests) -> None:
+    for kind, status, path, position in EACH:
+        with subtests.test(kind=kind, status=status, path=path, position=position):
+            of = limits(**{kind: "10m"})
+            paused: dict[str, Any] = {"suspendedSeconds": 100}
+            statuses = {
+                "plan": entry(**paused),
+                "phase": entry(phase=STARTED | paused),
+                "step": entry(db=STARTED | paused),
+                "task": entry(a_task(**paused)),
+                "progress": entry(a_task(**paused)),
+            }
+            assert left(statuses[kind], of) == left(status, of) + 100
 
 
 def test_progress_counts_from_the_last_change_which_the_end_of_a_pause_moves() -> None:
@@ -171,23 +167,22 @@ def test_progress_counts_from_the_last_change_which_the_end_of_a_pause_moves() -
     assert left(entry(unreadable), limits(progress="1m")) == 100 + 61
 
 
-@pytest.mark.parametrize(
-    ("texts", "first"),
-    [
+def test_the_limit_that_comes_first_decides_and_of_several_the_outer_one(
+    subtests: pytest.Subtests,
+) -> None:
+    table: list[tuple[dict[str, str], str]] = [
         ({"plan": "3m", "task": "2m", "progress": "1m"}, "progress"),
         ({"plan": "1m", "task": "2m", "progress": "3m"}, "plan"),
         ({"plan": "1m", "phase": "1m", "step": "1m", "task": "1m", "progress": "1m"}, "plan"),
         ({"phase": "1m", "step": "1m", "task": "1m", "progress": "1m"}, "phase"),
         ({"step": "1m", "task": "1m", "progress": "1m"}, "step"),
         ({"task": "1m", "progress": "1m"}, "task"),
-    ],
-)
-def test_the_limit_that_comes_first_decides_and_of_several_the_outer_one(
-    texts: dict[str, str], first: str
-) -> None:
-    found = ahead(entry(db=STARTED, phase=STARTED), limits(**texts))
-    assert found is not None
-    assert found.kind == first
+    ]
+    for texts, first in table:
+        with subtests.test(texts=texts, first=first):
+            found = ahead(entry(db=STARTED, phase=STARTED), limits(**texts))
+            assert found is not None
+            assert found.kind == first
 
 
 def test_a_limit_of_a_task_counts_in_each_step_for_itself() -> None:
@@ -209,9 +204,8 @@ def ended(status: PlanStatus, of: Limits) -> tuple[dict[str, Any], str]:
     return result.to_wire(), message
 
 
-@pytest.mark.parametrize(
-    ("kind", "message"),
-    [
+def test_a_limit_of_a_task_fails_the_task_and_its_step(subtests: pytest.Subtests) -> None:
+    table = [
         ("task", f"deploy.main.db: task a was not done within its timeout of 10m: {READY}"),
         (
             "progress",
@@ -220,20 +214,20 @@ def ended(status: PlanStatus, of: Limits) -> tuple[dict[str, Any], str]:
                 f"(progressDeadline): {READY}"
             ),
         ),
-    ],
-)
-def test_a_limit_of_a_task_fails_the_task_and_its_step(kind: str, message: str) -> None:
-    retried = a_task(status="ERROR", failures=3, nextAttemptAt=END, suspendedSeconds=7)
-    result, said = ended(entry(retried, a_task("b")), limits(**{kind: "10m"}))
-    assert said == message
-    assert "message" not in result
-    [phase] = result["phases"]
-    assert phase["status"] == "FATAL_ERROR"
-    db, web = phase["steps"]
-    assert (db["status"], db["message"]) == ("FATAL_ERROR", message)
-    assert web == {"name": "web", "status": "PENDING"}
-    failed = {"status": "FATAL_ERROR", "message": message, "finishedAt": END}
-    assert db["tasks"] == [a_task(**failed, suspendedSeconds=7), a_task("b")]
+    ]
+    for kind, message in table:
+        with subtests.test(kind=kind, message=message):
+            retried = a_task(status="ERROR", failures=3, nextAttemptAt=END, suspendedSeconds=7)
+            result, said = ended(entry(retried, a_task("b")), limits(**{kind: "10m"}))
+            assert said == message
+            assert "message" not in result
+            [phase] = result["phases"]
+            assert phase["status"] == "FATAL_ERROR"
+            db, web = phase["steps"]
+            assert (db["status"], db["message"]) == ("FATAL_ERROR", message)
+            assert web == {"name": "web", "status": "PENDING"}
+            failed = {"status": "FATAL_ERROR", "message": message, "finishedAt": END}
+            assert db["tasks"] == [a_task(**failed, suspendedSeconds=7), a_task("b")]
 
 
 def test_a_limit_of_a_step_fails_the_step_and_leaves_its_tasks() -> None:
@@ -276,20 +270,19 @@ def test_a_limit_of_the_plan_leaves_its_phases_and_steps(texts: dict[str, str], 
     assert [step["status"] for step in phase["steps"]] == ["IN_PROGRESS", "PENDING"]
 
 
-@pytest.mark.parametrize(
-    ("status", "rest"),
-    [
+def test_a_run_that_has_hardly_begun_says_what_is_known(subtests: pytest.Subtests) -> None:
+    table: list[tuple[PlanStatus, str]] = [
         (entry(db={"status": "PENDING", "tasks": None}), ""),
         (
             entry(db={"tasks": None, "message": "rendering"}),
             ": waiting for step main.db: rendering",
         ),
         (entry(a_task(message=None)), ": waiting for step main.db"),
-    ],
-)
-def test_a_run_that_has_hardly_begun_says_what_is_known(status: PlanStatus, rest: str) -> None:
-    _, message = ended(status, limits(plan="1h"))
-    assert message == f"plan deploy took longer than its timeout of 1h{rest}"
+    ]
+    for status, rest in table:
+        with subtests.test(status=status, rest=rest):
+            _, message = ended(status, limits(plan="1h"))
+            assert message == f"plan deploy took longer than its timeout of 1h{rest}"
 
 
 def test_a_task_without_a_message_says_what_passed() -> None:

@@ -62,9 +62,8 @@ def told(obj: JsonObject, *pods: JsonObject, patient: bool = False) -> str:
     return "" if cause is None else cause.text
 
 
-@pytest.mark.parametrize(
-    ("pod", "text"),
-    [
+def test_the_cause_names_pod_container_reason_and_what_to_do() -> None:
+    table: list[tuple[JsonObject, str]] = [
         (
             pending(reason="ErrImagePull", message="rpc error"),
             (
@@ -136,17 +135,17 @@ def told(obj: JsonObject, *pods: JsonObject, patient: bool = False) -> str:
             ),
             "container app: Error: exit code 3; see its log: kubectl logs x-0 -n ns -c app",
         ),
-    ],
-)
-def test_the_cause_names_pod_container_reason_and_what_to_do(pod: JsonObject, text: str) -> None:
-    assert told(workload(), ready("x-9"), pod) == f"pod ns/x-0: {text}"
+    ]
+    for pod, text in table:
+        assert told(workload(), ready("x-9"), pod) == f"pod ns/x-0: {text}"
 
 
-@pytest.mark.parametrize("reason", ["", "ContainerCreating", "PodInitializing"])
-def test_a_pod_that_is_starting_is_no_cause_for_a_while(reason: str) -> None:
-    pod = pending(reason=reason) if reason else owned("x-0", "uid-x", phase="Pending")
-    assert told(workload(), pod) == ""
-    assert told(workload(), pod, patient=True).startswith("pod ns/x-0: ")
+def test_a_pod_that_is_starting_is_no_cause_for_a_while(subtests: pytest.Subtests) -> None:
+    for reason in ["", "ContainerCreating", "PodInitializing"]:
+        with subtests.test(reason=reason):
+            pod = pending(reason=reason) if reason else owned("x-0", "uid-x", phase="Pending")
+            assert told(workload(), pod) == ""
+            assert told(workload(), pod, patient=True).startswith("pod ns/x-0: ")
 
 
 def test_a_pod_that_runs_and_is_not_ready_is_a_cause_after_a_while() -> None:
@@ -182,9 +181,8 @@ def test_a_long_text_is_cut() -> None:
     assert text.endswith("kubectl describe pod x-0 -n ns"), "what to do is at the end"
 
 
-@pytest.mark.parametrize(
-    ("spec", "revision", "text"),
-    [
+def test_a_broken_pod_of_a_stateful_set_must_be_deleted(subtests: pytest.Subtests) -> None:
+    table: list[tuple[JsonObject, str, str]] = [
         ({}, "x-1", "the pod is of an older revision and is not replaced by itself: "),
         ({}, "x-2", "a corrected StatefulSet replaces this pod only once it is deleted: "),
         ({}, "", "a corrected StatefulSet replaces this pod only once it is deleted: "),
@@ -194,16 +192,14 @@ def test_a_long_text_is_cut() -> None:
             "x-1",
             "the pod is of an older revision and is not replaced by itself: ",
         ),
-    ],
-)
-def test_a_broken_pod_of_a_stateful_set_must_be_deleted(
-    spec: JsonObject, revision: str, text: str
-) -> None:
-    pod = pending(reason="ErrImagePull")
-    pod["metadata"]["labels"] = {REVISION: revision}
-    found = told(workload("StatefulSet", **spec), pod)
-    end = f"{text}kubectl delete pod x-0 -n ns" if text else "imagePullSecrets"
-    assert found.endswith(end)
+    ]
+    for spec, revision, text in table:
+        with subtests.test(spec=spec, revision=revision, text=text):
+            pod = pending(reason="ErrImagePull")
+            pod["metadata"]["labels"] = {REVISION: revision}
+            found = told(workload("StatefulSet", **spec), pod)
+            end = f"{text}kubectl delete pod x-0 -n ns" if text else "imagePullSecrets"
+            assert found.endswith(end)
 
 
 def test_pods_belong_to_the_workload_that_controls_them() -> None:
@@ -227,9 +223,13 @@ def test_of_very_many_pods_some_are_looked_at() -> None:
     assert unready_pods(workload(), [*map(ready, "abc"), *pods], []) == pods[:100]
 
 
-@pytest.mark.parametrize(
-    "odd", [{}, {"kind": 3}, {"status": [1], "metadata": {"ownerReferences": "x", "labels": 1}}]
-)
-def test_odd_objects_have_no_pods_and_no_cause(odd: JsonObject) -> None:
-    assert unready_pods(odd, [odd], [odd]) == []
-    assert told(workload("StatefulSet"), odd) == ""
+def test_odd_objects_have_no_pods_and_no_cause(subtests: pytest.Subtests) -> None:
+    table: list[JsonObject] = [
+        {},
+        {"kind": 3},
+        {"status": [1], "metadata": {"ownerReferences": "x", "labels": 1}},
+    ]
+    for odd in table:
+        with subtests.test(odd=odd):
+            assert unready_pods(odd, [odd], [odd]) == []
+            assert told(workload("StatefulSet"), odd) == ""

@@ -58,18 +58,19 @@ WITHOUT_STATUS = [
 ]
 
 
-@pytest.mark.parametrize(("api_version", "kind"), [*BUILT_IN, *CUSTOM])
-def test_what_may_have_a_status_is_judged_with_its_body(api_version: str, kind: str) -> None:
-    assert needs_body(api_version, kind)
+def test_what_may_have_a_status_is_judged_with_its_body() -> None:
+    for api_version, kind in [*BUILT_IN, *CUSTOM]:
+        assert needs_body(api_version, kind)
 
 
-@pytest.mark.parametrize(("api_version", "kind"), WITHOUT_STATUS)
-def test_what_has_no_status_is_judged_by_its_metadata_alone(api_version: str, kind: str) -> None:
-    assert not needs_body(api_version, kind)
-    assert health_of(obj(api_version, kind)).healthy
-    going = obj(api_version, kind)
-    going["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
-    assert health_of(going) == Health(State.WAITING, f"{kind} ns/x is being deleted")
+def test_what_has_no_status_is_judged_by_its_metadata_alone(subtests: pytest.Subtests) -> None:
+    for api_version, kind in WITHOUT_STATUS:
+        with subtests.test(api_version=api_version, kind=kind):
+            assert not needs_body(api_version, kind)
+            assert health_of(obj(api_version, kind)).healthy
+            going = obj(api_version, kind)
+            going["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+            assert health_of(going) == Health(State.WAITING, f"{kind} ns/x is being deleted")
 
 
 # Objects of any shape
@@ -174,10 +175,11 @@ def test_what_keeps_an_instance_from_being_ready_is_named_in_order() -> None:
     )
 
 
-@pytest.mark.parametrize("phase", ["Running", "Failed", "Pending"])
-def test_pods_of_a_job_say_nothing_about_the_instance(phase: str) -> None:
-    owner = {"kind": "Job", "name": "j", "controller": True}
-    assert readiness([pod(phase, ownerReferences=[owner])]) == ()
+def test_pods_of_a_job_say_nothing_about_the_instance(subtests: pytest.Subtests) -> None:
+    for phase in ["Running", "Failed", "Pending"]:
+        with subtests.test(phase=phase):
+            owner = {"kind": "Job", "name": "j", "controller": True}
+            assert readiness([pod(phase, ownerReferences=[owner])]) == ()
 
 
 def test_pods_beside_a_job_say_something_about_the_instance() -> None:

@@ -66,19 +66,18 @@ def test_a_cause_says_what_the_container_says_and_then_what_to_do() -> None:
     assert cause(pod(failed())) == f"{what}; {TOLD}; {do}"
 
 
-@pytest.mark.parametrize("show", [None, "false", "True", "1", "", True, {"a": 1}])
-def test_without_the_right_annotation_a_cause_says_nothing_of_it(show: Any) -> None:
-    assert cause(pod(failed(), show=show)) == UNTOLD
+def test_without_the_right_annotation_a_cause_says_nothing_of_it() -> None:
+    for show in [None, "false", "True", "1", "", True, {"a": 1}]:
+        assert cause(pod(failed(), show=show)) == UNTOLD
 
 
-@pytest.mark.parametrize(
-    ("policy", "text"), [("File", TOLD), ("FallbackToLogsOnError", ""), ("Other", "")]
-)
-def test_what_may_be_the_end_of_a_log_is_not_shown(policy: str, text: str) -> None:
-    parts = [with_policy(policy)]
-    for one in (pod(failed(), containers=parts), pod(failed(), initContainers=parts)):
-        assert termination_message(one) == text
-        assert termination_message(kept(one)) == text
+def test_what_may_be_the_end_of_a_log_is_not_shown(subtests: pytest.Subtests) -> None:
+    for policy, text in [("File", TOLD), ("FallbackToLogsOnError", ""), ("Other", "")]:
+        with subtests.test(policy=policy, text=text):
+            parts = [with_policy(policy)]
+            for one in (pod(failed(), containers=parts), pod(failed(), initContainers=parts)):
+                assert termination_message(one) == text
+                assert termination_message(kept(one)) == text
 
 
 def test_a_container_may_speak_when_another_one_may_not() -> None:
@@ -87,9 +86,9 @@ def test_a_container_may_speak_when_another_one_may_not() -> None:
     assert termination_message(one) == termination_message(kept(one)) == TOLD
 
 
-@pytest.mark.parametrize("before", [failed(code=0, name="done"), failed("", name="mute")])
-def test_the_first_container_that_failed_and_said_something_is_named(before: JsonObject) -> None:
-    assert termination_message(pod(before, failed(), failed("later", name="z"))) == TOLD
+def test_the_first_container_that_failed_and_said_something_is_named() -> None:
+    for before in [failed(code=0, name="done"), failed("", name="mute")]:
+        assert termination_message(pod(before, failed(), failed("later", name="z"))) == TOLD
 
 
 def test_a_container_that_is_started_again_says_what_it_said_before() -> None:
@@ -105,24 +104,23 @@ def test_a_container_that_has_succeeded_in_the_end_says_nothing() -> None:
     assert termination_message(pod(again)) == ""
 
 
-@pytest.mark.parametrize(
-    ("message", "text"),
-    [
+def test_the_text_is_one_line_that_can_be_printed(subtests: pytest.Subtests) -> None:
+    table = [
         ("one\ntwo\r\n\n three\t", "one two three"),
         ("\x1b[31mred\x1b[0m\x00\x07", "[31mred [0m"),
         ("a\u202eb\u200bc\u2028d\x85e\ud800f", "a b c d e f"),
         ("größer als 3 GiB", "größer als 3 GiB"),
-    ],
-)
-def test_the_text_is_one_line_that_can_be_printed(message: str, text: str) -> None:
-    said = termination_message(pod(failed(message)))
-    assert said == f"container app says: {text}"
-    assert said.isprintable()
+    ]
+    for message, text in table:
+        with subtests.test(message=message, text=text):
+            said = termination_message(pod(failed(message)))
+            assert said == f"container app says: {text}"
+            assert said.isprintable()
 
 
-@pytest.mark.parametrize("message", ["\n \x00", "\u200b"])
-def test_a_message_of_nothing_that_can_be_read_is_none(message: str) -> None:
-    assert termination_message(pod(failed(message))) == ""
+def test_a_message_of_nothing_that_can_be_read_is_none() -> None:
+    for message in ["\n \x00", "\u200b"]:
+        assert termination_message(pod(failed(message))) == ""
 
 
 def test_a_long_message_is_cut_and_the_advice_stays() -> None:
@@ -180,15 +178,14 @@ def test_the_pods_that_tell_are_those_of_the_object_and_stay() -> None:
     assert telling_pods({}, [pod(failed())]) == []
 
 
-@pytest.mark.parametrize(
-    "odd",
-    [
+def test_odd_pods_say_nothing(subtests: pytest.Subtests) -> None:
+    table: list[JsonObject] = [
         {"spec": [1], "status": 3},
         {"spec": {"containers": [{"terminationMessagePolicy": 3}]}, "status": {}},
         {"status": {"containerStatuses": [{"state": {"terminated": {"exitCode": "x"}}}, 3]}},
         {"status": {"containerStatuses": [{"state": {"terminated": {"message": [1]}}}]}},
-    ],
-)
-def test_odd_pods_say_nothing(odd: JsonObject) -> None:
-    one = {**pod(), **odd}
-    assert termination_message(one) == termination_message(kept(one)) == ""
+    ]
+    for odd in table:
+        with subtests.test(odd=odd):
+            one = {**pod(), **odd}
+            assert termination_message(one) == termination_message(kept(one)) == ""

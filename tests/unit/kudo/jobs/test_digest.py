@@ -33,10 +33,11 @@ OBJECTS = [
 ]
 
 
-@pytest.mark.parametrize("obj", OBJECTS)
-def test_a_worker_gives_the_digest_of_the_content(obj: dict[str, Any]) -> None:
-    assert in_worker(obj, live=False) == content_digest(obj)
-    assert digest.digest(obj, live=False) == content_digest(obj)
+def test_a_worker_gives_the_digest_of_the_content(subtests: pytest.Subtests) -> None:
+    for obj in OBJECTS:
+        with subtests.test(obj=obj):
+            assert in_worker(obj, live=False) == content_digest(obj)
+            assert digest.digest(obj, live=False) == content_digest(obj)
 
 
 def test_annotations_of_a_live_object_count() -> None:
@@ -57,19 +58,17 @@ def test_only_what_counts_is_sent() -> None:
     assert len(digest.encode_request(found, live=True)) < 200
 
 
-@pytest.mark.parametrize(
-    ("fields", "small"),
-    [
+def test_small_is_what_characters_and_keys_say() -> None:
+    table: list[tuple[dict[str, Any], bool]] = [
         ({"data": {"a": "x" * 16_000}}, True),
         ({"data": {"a": "x" * 17_000}}, False),
         ({"data": {"a": "x" * 9_000}, "binaryData": {"a": "x" * 9_000}}, False),
         ({"stringData": {str(number): "" for number in range(250)}}, False),
         ({"data": None}, True),
         ({"data": {"a": 1}}, True),
-    ],
-)
-def test_small_is_what_characters_and_keys_say(fields: dict[str, Any], small: bool) -> None:
-    assert digest.is_small(config_map(**fields)) is small
+    ]
+    for fields, small in table:
+        assert digest.is_small(config_map(**fields)) is small
 
 
 def test_what_was_last_applied_counts_as_well() -> None:

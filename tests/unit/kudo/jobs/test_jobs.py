@@ -111,19 +111,19 @@ def test_a_value_beyond_all_limits_is_a_denial_of_its_own_code() -> None:
     assert found.answer.limit == "nodes"
 
 
-@pytest.mark.parametrize("parameters", [7, [{"name": 7}] * 2000, [{"name" * 1000: {}}, 7]])
-def test_a_version_of_another_shape_is_no_fault_of_the_review(parameters: Any) -> None:
-    body = orjson.dumps(review_of(instance()))
-    version = {"metadata": {"name": "first-1"}, "spec": {"parameters": parameters}}
-    found = asked(body, {KEY: orjson.dumps(version)})
-    assert isinstance(found, review.Reviewed)
-    assert (found.answer.code, found.answer.reason) == (500, "OperatorVersionUnreadable")
-    assert len(found.answer.problems[0].message) < 500
+def test_a_version_of_another_shape_is_no_fault_of_the_review(subtests: pytest.Subtests) -> None:
+    for parameters in [7, [{"name": 7}] * 2000, [{"name" * 1000: {}}, 7]]:
+        with subtests.test(parameters=parameters):
+            body = orjson.dumps(review_of(instance()))
+            version = {"metadata": {"name": "first-1"}, "spec": {"parameters": parameters}}
+            found = asked(body, {KEY: orjson.dumps(version)})
+            assert isinstance(found, review.Reviewed)
+            assert (found.answer.code, found.answer.reason) == (500, "OperatorVersionUnreadable")
+            assert len(found.answer.problems[0].message) < 500
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
+def test_what_is_no_review_is_malformed(subtests: pytest.Subtests) -> None:
+    table: list[bytes] = [
         b"",
         b"[]",
         b"[" * 100_000,
@@ -131,12 +131,12 @@ def test_a_version_of_another_shape_is_no_fault_of_the_review(parameters: Any) -
         b'{"kind": NaN}',
         orjson.dumps(review_of(instance())).replace(b'"u-1"', rb'"\ud800"'),
         b"1" * 5000,
-    ],
-)
-def test_what_is_no_review_is_malformed(body: bytes) -> None:
-    found = asked(body, {KEY: FIRST})
-    assert isinstance(found, review.Malformed)
-    assert len(found.text) < 200
+    ]
+    for body in table:
+        with subtests.test(body=body):
+            found = asked(body, {KEY: FIRST})
+            assert isinstance(found, review.Malformed)
+            assert len(found.text) < 200
 
 
 def test_preparing_leaves_nothing_to_import() -> None:

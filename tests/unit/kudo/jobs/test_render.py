@@ -83,38 +83,36 @@ def test_values_of_a_parameter_file_are_stored_as_the_command_line_stores_them()
     assert answer(request("parameters", "\n")) == [{}]
 
 
-@pytest.mark.parametrize(
-    ("file", "text"),
-    [
+def test_a_file_without_parameters_is_refused(subtests: pytest.Subtests) -> None:
+    table = [
         (
             "A:\n",
             "errors while unmarshaling following keys of the parameter file t0.yaml: A has a ",
         ),
         ("- a\n", "error unmarshalling content of parameter file t0.yaml: "),
         ("a: [", "error unmarshalling content of parameter file t0.yaml: "),
-    ],
-)
-def test_a_file_without_parameters_is_refused(file: str, text: str) -> None:
-    error = failure(request("parameters", file))
-    assert (error.reason, error.limit) == ("TaskRenderingError", "")
-    assert str(error).startswith(text)
+    ]
+    for file, text in table:
+        with subtests.test(file=file, text=text):
+            error = failure(request("parameters", file))
+            assert (error.reason, error.limit) == ("TaskRenderingError", "")
+            assert str(error).startswith(text)
 
 
 def test_a_pod_is_read() -> None:
     assert answer(request("pod", POD)) == [{"apiVersion": "v1", "kind": "Pod", "spec": {}}]
 
 
-@pytest.mark.parametrize(
-    ("pod", "text"),
-    [
+def test_what_is_no_pod_is_refused(subtests: pytest.Subtests) -> None:
+    table: list[tuple[str, str]] = [
         (CONFIG_MAP % "a", "it must be of v1, Kind=Pod"),
         (POD + "metadata: {generation: 99999999999999999999}\n", "does not fit into 64 bits"),
-    ],
-)
-def test_what_is_no_pod_is_refused(pod: str, text: str) -> None:
-    error = failure(request("pod", pod))
-    assert error.reason == "ResourceUnmarshalError"
-    assert text in str(error)
+    ]
+    for pod, text in table:
+        with subtests.test(pod=pod, text=text):
+            error = failure(request("pod", pod))
+            assert error.reason == "ResourceUnmarshalError"
+            assert text in str(error)
 
 
 def test_a_missing_template_is_named() -> None:

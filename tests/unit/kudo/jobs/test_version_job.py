@@ -61,20 +61,19 @@ def test_a_broken_one_is_denied_with_its_name_and_all_its_problems() -> None:
     assert found.problems[0].message.startswith("failed to create OperatorVersion ns/v: ")
 
 
-@pytest.mark.parametrize(
-    ("new", "field"),
-    [
+def test_another_shape_is_denied_with_its_field(subtests: pytest.Subtests) -> None:
+    table: list[tuple[Json, str]] = [
         ("text", "spec"),
         ([], "spec"),
         (spec(tasks=[{"name": ["t"]}]), "spec.tasks.0.name"),
         (spec(templates={"a": 1}), "spec.templates.a"),
         (spec(plans={"deploy": {"phases": "p"}}), "spec.plans.deploy.phases"),
-    ],
-)
-def test_another_shape_is_denied_with_its_field(new: Json, field: str) -> None:
-    found = answer(body(new))
-    assert found.reason == "InvalidOperatorVersion"
-    assert found.problems[0].field == field
+    ]
+    for new, field in table:
+        with subtests.test(new=new, field=field):
+            found = answer(body(new))
+            assert found.reason == "InvalidOperatorVersion"
+            assert found.problems[0].field == field
 
 
 def test_of_many_wrong_fields_the_first_are_told() -> None:
@@ -93,16 +92,20 @@ def test_one_beyond_the_bounds_is_not_parsed() -> None:
     assert "spec.parameters has 10000 entries" in found.problems[0].message
 
 
-@pytest.mark.parametrize(
-    "metadata",
-    [{}, {"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": ["x"]}],
-)
 def test_its_spec_cannot_be_changed_not_even_while_it_is_being_deleted(
-    metadata: JsonObject,
+    subtests: pytest.Subtests,
 ) -> None:
-    found = answer(body(spec(), spec({"a": "other"}), **metadata))
-    assert found.reason == "OperatorVersionImmutable"
-    assert found.problems[0].message.startswith("failed to update OperatorVersion ns/v: its spec")
+    table: list[JsonObject] = [
+        {},
+        {"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": ["x"]},
+    ]
+    for metadata in table:
+        with subtests.test(metadata=metadata):
+            found = answer(body(spec(), spec({"a": "other"}), **metadata))
+            assert found.reason == "OperatorVersionImmutable"
+            assert found.problems[0].message.startswith(
+                "failed to update OperatorVersion ns/v: its spec"
+            )
 
 
 def test_metadata_may_change_also_of_one_that_could_not_be_created() -> None:

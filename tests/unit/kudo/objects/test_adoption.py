@@ -1,7 +1,5 @@
 """Whose an object without an owner is, and what it is applied without."""
 
-import pytest
-
 from kudo.api import JsonObject
 from kudo.objects.adoption import applied_by, holds_data, without_owner
 from kudo.objects.managed_fields import Writer
@@ -10,22 +8,19 @@ APPLY = Writer("kudo", "Apply", "")
 LABELS = {"heritage": "kudo", "kudo.dev/instance": "i"}
 
 
-@pytest.mark.parametrize(
-    ("group", "kind", "holds"),
-    [
+def test_secrets_and_claims_hold_data() -> None:
+    table = [
         ("", "Secret", True),
         ("", "PersistentVolumeClaim", True),
         ("", "ConfigMap", False),
         ("example.dev", "Secret", False),
-    ],
-)
-def test_secrets_and_claims_hold_data(group: str, kind: str, holds: bool) -> None:
-    assert holds_data(group, kind) is holds
+    ]
+    for group, kind, holds in table:
+        assert holds_data(group, kind) is holds
 
 
-@pytest.mark.parametrize(
-    ("labels", "writers", "name"),
-    [
+def test_an_object_names_the_instance_that_applied_it() -> None:
+    table: list[tuple[JsonObject | None, list[Writer], str]] = [
         (LABELS, [APPLY], "i"),
         (LABELS, [Writer("kube-controller-manager", "Update", ""), APPLY], "i"),
         # A claim that a StatefulSet made of its template, which has the labels.
@@ -34,12 +29,9 @@ def test_secrets_and_claims_hold_data(group: str, kind: str, holds: bool) -> Non
         ({"kudo.dev/instance": "i"}, [APPLY], ""),
         ({"heritage": "kudo"}, [APPLY], ""),
         (None, [APPLY], ""),
-    ],
-)
-def test_an_object_names_the_instance_that_applied_it(
-    labels: JsonObject | None, writers: list[Writer], name: str
-) -> None:
-    assert applied_by({"name": "o", "labels": labels}, writers) == name
+    ]
+    for labels, writers, name in table:
+        assert applied_by({"name": "o", "labels": labels}, writers) == name
 
 
 def test_only_the_owner_reference_to_the_instance_is_left_out() -> None:

@@ -73,16 +73,14 @@ def md5(text: str) -> str:
 # Recorded
 
 
-@pytest.mark.parametrize(
-    ("value_a", "value_b", "digest"),
-    [
+def test_contents_have_the_recorded_digests() -> None:
+    table: list[tuple[str, str, str]] = [
         ("FancyValue", "OtherFancyValue", RECORDED),
         ("ChangedValue", "OtherFancyValue", "8dad2a77855345ee5520cf86979c2028"),
         ("ChangedValue", "SecondChangedValue", "59d21693601b97917b64e8bb8fdfc22f"),
-    ],
-)
-def test_contents_have_the_recorded_digests(value_a: str, value_b: str, digest: str) -> None:
-    assert digest_text(content_digest(recorded(value_a, value_b))) == digest
+    ]
+    for value_a, value_b, digest in table:
+        assert digest_text(content_digest(recorded(value_a, value_b))) == digest
 
 
 def test_what_changes_without_the_content_does_not_count() -> None:
@@ -109,9 +107,8 @@ def test_what_changes_without_the_content_does_not_count() -> None:
 # The bytes
 
 
-@pytest.mark.parametrize(
-    ("obj", "text"),
-    [
+def test_the_bytes_are_those_of_the_original() -> None:
+    table: list[tuple[JsonObject, str]] = [
         (config_map(), text_of()),
         (config_map(data={}, binaryData=None, immutable=None), text_of()),
         (
@@ -152,42 +149,28 @@ def test_what_changes_without_the_content_does_not_count() -> None:
             ),
         ),
         (secret(data={"a": "no base64"}), text_of(before="  data:\n    a: no base64\n")),
-    ],
-    ids=[
-        "nothing",
-        "empty payloads are absent",
-        "keys in natural order, texts quoted as needed",
-        "texts of several lines and odd characters",
-        "server.2 comes before server.10",
-        "every field of a ConfigMap",
-        "a ConfigMap has no other fields",
-        "stringData is hashed as such",
-        "a Secret has no other fields",
-        "data of a Secret is written anew",
-        "what is no base64 stays",
-    ],
-)
-def test_the_bytes_are_those_of_the_original(obj: JsonObject, text: str) -> None:
-    assert content_digest(obj).hex() == md5(text)
+    ]
+    for obj, text in table:
+        assert content_digest(obj).hex() == md5(text)
 
 
-@pytest.mark.parametrize(
-    ("labels", "text"),
-    [
+def test_labels_count_and_empty_ones_are_absent(subtests: pytest.Subtests) -> None:
+    table: list[tuple[JsonObject | None, str]] = [
         (None, ""),
         ({}, ""),
         ({"a": "b", "n": None}, '    labels:\n      a: b\n      "n": ""\n'),
-    ],
-)
-def test_labels_count_and_empty_ones_are_absent(labels: JsonObject | None, text: str) -> None:
-    obj = config_map(metadata={"name": "c", "labels": labels})
-    assert content_digest(obj).hex() == md5(text_of(labels=text))
+    ]
+    for labels, text in table:
+        with subtests.test(labels=labels, text=text):
+            obj = config_map(metadata={"name": "c", "labels": labels})
+            assert content_digest(obj).hex() == md5(text_of(labels=text))
 
 
-@pytest.mark.parametrize("value", ["", "true", "anything"])
-def test_an_object_with_the_skip_annotation_stands_for_nothing(value: str) -> None:
-    obj = config_map(metadata={"name": "c", "annotations": {SKIP: value}}, data={"a": "b"})
-    assert content_digest(obj) == MISSING
+def test_an_object_with_the_skip_annotation_stands_for_nothing(subtests: pytest.Subtests) -> None:
+    for value in ["", "true", "anything"]:
+        with subtests.test(value=value):
+            obj = config_map(metadata={"name": "c", "annotations": {SKIP: value}}, data={"a": "b"})
+            assert content_digest(obj) == MISSING
 
 
 # From annotations
@@ -206,11 +189,12 @@ APPLIED = json.dumps(
 )
 
 
-@pytest.mark.parametrize("text", [APPLIED, APPLIED + "\n"], ids=["created", "patched"])
-def test_what_the_original_applied_is_digested(text: str) -> None:
-    digest = last_applied_digest({LAST_APPLIED: text})
-    assert digest is not None
-    assert digest.hex() == RECORDED
+def test_what_the_original_applied_is_digested(subtests: pytest.Subtests) -> None:
+    for text in [APPLIED, APPLIED + "\n"]:
+        with subtests.test(text=text):
+            digest = last_applied_digest({LAST_APPLIED: text})
+            assert digest is not None
+            assert digest.hex() == RECORDED
 
 
 def test_what_the_original_applied_with_the_skip_annotation_stands_for_nothing() -> None:
@@ -218,38 +202,43 @@ def test_what_the_original_applied_with_the_skip_annotation_stands_for_nothing()
     assert last_applied_digest({LAST_APPLIED: json.dumps(applied)}) == MISSING
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["", "{", "null", "[]", '"x"', "5", "{}", '{"kind":"Service"}', '{"kind":[]}', "[" * 100_000],
-)
-def test_an_annotation_that_is_no_such_object_tells_nothing(text: str) -> None:
-    assert last_applied_digest({LAST_APPLIED: text}) is None
-    assert live_digest({LAST_APPLIED: text}) is None
+def test_an_annotation_that_is_no_such_object_tells_nothing(subtests: pytest.Subtests) -> None:
+    table: list[str] = [
+        "",
+        "{",
+        "null",
+        "[]",
+        '"x"',
+        "5",
+        "{}",
+        '{"kind":"Service"}',
+        '{"kind":[]}',
+        "[" * 100_000,
+    ]
+    for text in table:
+        with subtests.test(text=text):
+            assert last_applied_digest({LAST_APPLIED: text}) is None
+            assert live_digest({LAST_APPLIED: text}) is None
 
 
-@pytest.mark.parametrize(
-    ("annotations", "digest"),
-    [
+def test_a_live_object_is_told_by_its_annotations(subtests: pytest.Subtests) -> None:
+    table: list[tuple[dict[str, str], str | None]] = [
         ({}, None),
         ({LAST_APPLIED: APPLIED}, RECORDED),
         ({LAST_APPLIED: APPLIED, CONTENT: "0f" * 16}, "0f" * 16),
         ({LAST_APPLIED: APPLIED, CONTENT: "0F" * 16}, RECORDED),
         ({LAST_APPLIED: APPLIED, CONTENT: "0f" * 16, SKIP: ""}, "00" * 16),
-    ],
-    ids=["nothing", "the original's", "ours wins", "ours unreadable", "skipped"],
-)
-def test_a_live_object_is_told_by_its_annotations(
-    annotations: dict[str, str], digest: str | None
-) -> None:
-    found = live_digest(annotations)
-    assert (None if found is None else found.hex()) == digest
+    ]
+    for annotations, digest in table:
+        with subtests.test(annotations=annotations, digest=digest):
+            found = live_digest(annotations)
+            assert (None if found is None else found.hex()) == digest
 
 
-@pytest.mark.parametrize(
-    "text", ["", "0f", "0f" * 17, "0g" * 16, "0f" * 16 + "\n", " " + "0f" * 16, "٣" * 32]
-)
-def test_only_a_digest_is_read_as_one(text: str) -> None:
-    assert digest_from_text(text) is None
+def test_only_a_digest_is_read_as_one() -> None:
+    table: list[str] = ["", "0f", "0f" * 17, "0g" * 16, "0f" * 16 + "\n", " " + "0f" * 16, "٣" * 32]
+    for text in table:
+        assert digest_from_text(text) is None
 
 
 @given(st.binary(min_size=16, max_size=16))

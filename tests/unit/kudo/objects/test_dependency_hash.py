@@ -59,9 +59,8 @@ CONFIG_MAP_A, SECRET_A = Dependency("ConfigMap", "a"), Dependency("Secret", "a")
 # What counts
 
 
-@pytest.mark.parametrize(
-    ("pod", "expected"),
-    [
+def test_volumes_and_pull_secrets_count_and_as_often_as_they_are_named() -> None:
+    table: list[tuple[JsonObject, tuple[Dependency, ...]]] = [
         ({"volumes": [config_map_volume("a")]}, (CONFIG_MAP_A,)),
         ({"volumes": [secret_volume("a")]}, (SECRET_A,)),
         ({"imagePullSecrets": [{"name": "a"}]}, (SECRET_A,)),
@@ -74,17 +73,13 @@ CONFIG_MAP_A, SECRET_A = Dependency("ConfigMap", "a"), Dependency("Secret", "a")
             {"imagePullSecrets": [{"name": "a"}], "volumes": [secret_volume("a")]},
             (SECRET_A, SECRET_A),
         ),
-    ],
-)
-def test_volumes_and_pull_secrets_count_and_as_often_as_they_are_named(
-    pod: JsonObject, expected: tuple[Dependency, ...]
-) -> None:
-    assert dependencies_of(deployment(**pod)) == expected
+    ]
+    for pod, expected in table:
+        assert dependencies_of(deployment(**pod)) == expected
 
 
-@pytest.mark.parametrize(
-    "pod",
-    [
+def test_other_uses_do_not_count_as_in_the_original() -> None:
+    table: list[JsonObject] = [
         {"volumes": [{"name": "v", "emptyDir": {}}]},
         {"volumes": [{"name": "v", "projected": {"sources": [{"configMap": {"name": "a"}}]}}]},
         {"volumes": [{"name": "v", "csi": {"nodePublishSecretRef": {"name": "a"}}}]},
@@ -94,27 +89,22 @@ def test_volumes_and_pull_secrets_count_and_as_often_as_they_are_named(
                 {"env": [{"valueFrom": {"secretKeyRef": {"name": "a", "key": "k"}}}]},
             ]
         },
-    ],
-    ids=["emptyDir", "projected", "csi", "envFrom", "valueFrom"],
-)
-def test_other_uses_do_not_count_as_in_the_original(pod: JsonObject) -> None:
-    assert dependencies_of(deployment(**pod)) == ()
+    ]
+    for pod in table:
+        assert dependencies_of(deployment(**pod)) == ()
 
 
-@pytest.mark.parametrize(
-    "obj",
-    [
+def test_every_kind_with_a_pod_template_has_dependencies() -> None:
+    table: list[JsonObject] = [
         deployment(volumes=[config_map_volume("a")]),
         workload("apps/v1", "StatefulSet", "spec", volumes=[config_map_volume("a")]),
         workload(
             "batch/v1", "CronJob", "spec", "jobTemplate", "spec", volumes=[config_map_volume("a")]
         ),
         workload("example.org/v1", "Thing", "spec", volumes=[config_map_volume("a")]),
-    ],
-    ids=["Deployment", "StatefulSet", "CronJob", "custom resource"],
-)
-def test_every_kind_with_a_pod_template_has_dependencies(obj: JsonObject) -> None:
-    assert dependencies_of(obj) == (CONFIG_MAP_A,)
+    ]
+    for obj in table:
+        assert dependencies_of(obj) == (CONFIG_MAP_A,)
 
 
 def test_a_bare_pod_has_none() -> None:
@@ -136,9 +126,9 @@ def test_config_maps_come_before_secrets_and_each_by_name() -> None:
     )
 
 
-@pytest.mark.parametrize("secret", [{}, {"name": ""}, {"name": None}])
-def test_a_pull_secret_without_a_name_counts_as_go_reads_it(secret: JsonObject) -> None:
-    assert dependencies_of(deployment(imagePullSecrets=[secret])) == (Dependency("Secret", ""),)
+def test_a_pull_secret_without_a_name_counts_as_go_reads_it() -> None:
+    for secret in [{}, {"name": ""}, {"name": None}]:
+        assert dependencies_of(deployment(imagePullSecrets=[secret])) == (Dependency("Secret", ""),)
 
 
 # The hash
@@ -191,38 +181,34 @@ def test_a_deployment_with_a_missing_config_map_is_hashed_as_recorded() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("content", "annotation"),
-    [
-        ("72bc36069158061c5778f2775033c688", "6fa812afe527bdb6c9a5fbfcba8193bb"),
-        ("8dad2a77855345ee5520cf86979c2028", "da9f56a62d3c4af2596bebace008d845"),
-        ("59d21693601b97917b64e8bb8fdfc22f", "1510654b540619228b477bdd56d44175"),
-        ("00000000000000000000000000000000", OF_ONE_MISSING),
-    ],
-)
-def test_the_hash_over_one_content_is_as_recorded(content: str, annotation: str) -> None:
-    assert dependencies_hash([bytes.fromhex(content)]) == annotation
+def test_the_hash_over_one_content_is_as_recorded() -> None:
+    table: dict[str, str] = {
+        "72bc36069158061c5778f2775033c688": "6fa812afe527bdb6c9a5fbfcba8193bb",
+        "8dad2a77855345ee5520cf86979c2028": "da9f56a62d3c4af2596bebace008d845",
+        "59d21693601b97917b64e8bb8fdfc22f": "1510654b540619228b477bdd56d44175",
+        "00000000000000000000000000000000": OF_ONE_MISSING,
+    }
+    assert {content: dependencies_hash([bytes.fromhex(content)]) for content in table} == table
 
 
-@pytest.mark.parametrize(
-    ("api_version", "kind", "path"),
-    [
+def test_the_hash_is_written_beside_the_annotations_of_the_pods(subtests: pytest.Subtests) -> None:
+    table: list[tuple[str, str, tuple[str, ...]]] = [
         ("apps/v1", "StatefulSet", ("spec",)),
         ("apps/v1", "DaemonSet", ("spec",)),
         ("batch/v1", "Job", ("spec",)),
         ("batch/v1", "CronJob", ("spec", "jobTemplate", "spec")),
-    ],
-)
-def test_the_hash_is_written_beside_the_annotations_of_the_pods(
-    api_version: str, kind: str, path: tuple[str, ...]
-) -> None:
-    source = workload(api_version, kind, *path)
-    before = copy.deepcopy(source)
-    found: Any = with_dependencies_hash(source, "h")
-    assert source == before
-    for key in path:
-        found = found[key]
-    assert found["template"]["metadata"]["annotations"] == {"kudo.dev/dependencies-hash": "h"}
+    ]
+    for api_version, kind, path in table:
+        with subtests.test(api_version=api_version, kind=kind, path=path):
+            source = workload(api_version, kind, *path)
+            before = copy.deepcopy(source)
+            found: Any = with_dependencies_hash(source, "h")
+            assert source == before
+            for key in path:
+                found = found[key]
+            assert found["template"]["metadata"]["annotations"] == {
+                "kudo.dev/dependencies-hash": "h"
+            }
 
 
 def test_a_custom_resource_carries_no_hash() -> None:

@@ -113,9 +113,8 @@ def test_what_the_template_says_under_our_names_is_overwritten_and_the_rest_kept
     assert metadata["annotations"] == {"note": "n", **ANNOTATIONS}
 
 
-@pytest.mark.parametrize(
-    ("api_version", "kind"),
-    [
+def test_the_pods_of_a_workload_carry_labels_and_the_version(subtests: pytest.Subtests) -> None:
+    table = [
         ("apps/v1", "Deployment"),
         ("apps/v1", "StatefulSet"),
         ("apps/v1", "ReplicaSet"),
@@ -124,11 +123,13 @@ def test_what_the_template_says_under_our_names_is_overwritten_and_the_rest_kept
         ("apps/v1", "DaemonSet"),
         ("extensions/v1beta1", "DaemonSet"),
         ("batch/v1", "Job"),
-    ],
-)
-def test_the_pods_of_a_workload_carry_labels_and_the_version(api_version: str, kind: str) -> None:
-    template = enriched(an(api_version, kind, spec={"template": {"spec": {}}}))["spec"]["template"]
-    assert template["metadata"] == {"labels": LABELS, "annotations": OF_THE_VERSION}
+    ]
+    for api_version, kind in table:
+        with subtests.test(api_version=api_version, kind=kind):
+            template = enriched(an(api_version, kind, spec={"template": {"spec": {}}}))["spec"][
+                "template"
+            ]
+            assert template["metadata"] == {"labels": LABELS, "annotations": OF_THE_VERSION}
 
 
 def test_the_pods_of_a_cron_job_carry_labels_and_nothing_is_made_up_beside_them() -> None:
@@ -145,18 +146,17 @@ def test_the_pods_of_a_cron_job_carry_labels_and_nothing_is_made_up_beside_them(
     }
 
 
-@pytest.mark.parametrize(
-    ("api_version", "kind"),
-    [
+def test_what_embeds_pods_in_its_own_way_is_left_alone_inside(subtests: pytest.Subtests) -> None:
+    table = [
         ("extensions/v1beta1", "Deployment"),
         ("example.org/v1", "StatefulSet"),
         ("example.org/v1", "Job"),
         ("v1", "PodTemplate"),
-    ],
-)
-def test_what_embeds_pods_in_its_own_way_is_left_alone_inside(api_version: str, kind: str) -> None:
-    spec = {"template": {"metadata": {"labels": {"a": "b"}}, "spec": {}}}
-    assert enriched(an(api_version, kind, spec=copy.deepcopy(spec)))["spec"] == spec
+    ]
+    for api_version, kind in table:
+        with subtests.test(api_version=api_version, kind=kind):
+            spec = {"template": {"metadata": {"labels": {"a": "b"}}, "spec": {}}}
+            assert enriched(an(api_version, kind, spec=copy.deepcopy(spec)))["spec"] == spec
 
 
 def test_volume_claims_of_a_stateful_set_carry_labels_but_no_annotations() -> None:
@@ -183,17 +183,18 @@ def test_empty_maps_are_filled(empty: JsonObject | None) -> None:
     assert found["spec"]["template"]["metadata"]["labels"] == LABELS
 
 
-@pytest.mark.parametrize("odd", ["text", ["a"], 5, True])
-def test_what_is_no_map_is_left_for_the_api_server_to_refuse(odd: object) -> None:
-    source = an("apps/v1", "Deployment", spec={"template": {"metadata": odd}})
-    source["metadata"]["labels"] = odd
-    found = enriched(source)
-    assert found["metadata"]["labels"] == odd
-    assert found["spec"]["template"]["metadata"] == odd
-    assert enriched(an("apps/v1", "Deployment", spec=odd))["spec"] == odd
-    assert enriched(an("apps/v1", "StatefulSet", spec={"volumeClaimTemplates": odd}))["spec"] == {
-        "volumeClaimTemplates": odd
-    }
+def test_what_is_no_map_is_left_for_the_api_server_to_refuse(subtests: pytest.Subtests) -> None:
+    for odd in ["text", ["a"], 5, True]:
+        with subtests.test(odd=odd):
+            source = an("apps/v1", "Deployment", spec={"template": {"metadata": odd}})
+            source["metadata"]["labels"] = odd
+            found = enriched(source)
+            assert found["metadata"]["labels"] == odd
+            assert found["spec"]["template"]["metadata"] == odd
+            assert enriched(an("apps/v1", "Deployment", spec=odd))["spec"] == odd
+            assert enriched(an("apps/v1", "StatefulSet", spec={"volumeClaimTemplates": odd}))[
+                "spec"
+            ] == {"volumeClaimTemplates": odd}
 
 
 # Owners
@@ -248,29 +249,30 @@ def test_empty_string_data_adds_no_data(empty: JsonObject | None) -> None:
     assert encode_string_data(an("v1", "Secret", stringData=empty)) == an("v1", "Secret")
 
 
-@pytest.mark.parametrize(
-    ("api_version", "kind"), [("example.org/v1", "Secret"), ("v1", "ConfigMap")]
-)
-def test_string_data_of_other_kinds_is_theirs(api_version: str, kind: str) -> None:
-    source = an(api_version, kind, stringData={"a": "b"})
-    assert encode_string_data(source) == source
+def test_string_data_of_other_kinds_is_theirs(subtests: pytest.Subtests) -> None:
+    for api_version, kind in [("example.org/v1", "Secret"), ("v1", "ConfigMap")]:
+        with subtests.test(api_version=api_version, kind=kind):
+            source = an(api_version, kind, stringData={"a": "b"})
+            assert encode_string_data(source) == source
 
 
-@pytest.mark.parametrize(
-    ("fields", "text"),
-    [
+def test_string_data_that_is_no_text_is_refused(subtests: pytest.Subtests) -> None:
+    table: list[tuple[JsonObject, str]] = [
         (
             {"stringData": {"a": "b", "port": 80}},
             "values of stringData must be strings; put quotes around port",
         ),
         ({"stringData": ["a"]}, "data and stringData must be mappings"),
         ({"stringData": {"a": "b"}, "data": "x"}, "data and stringData must be mappings"),
-    ],
-)
-def test_string_data_that_is_no_text_is_refused(fields: JsonObject, text: str) -> None:
-    with pytest.raises(FatalTaskError) as caught:
-        encode_string_data(an("v1", "Secret", **fields))
-    assert (caught.value.reason, str(caught.value)) == ("TaskEnhancementError", f"Secret x: {text}")
+    ]
+    for fields, text in table:
+        with subtests.test(fields=fields, text=text):
+            with pytest.raises(FatalTaskError) as caught:
+                encode_string_data(an("v1", "Secret", **fields))
+            assert (caught.value.reason, str(caught.value)) == (
+                "TaskEnhancementError",
+                f"Secret x: {text}",
+            )
 
 
 # Annotations of pods
@@ -386,9 +388,8 @@ def test_a_cluster_scoped_object_that_is_retained_names_nobody() -> None:
     assert "ownerReferences" not in metadata
 
 
-@pytest.mark.parametrize(
-    ("policy", "shown"),
-    [
+def test_a_policy_that_there_is_not_is_refused(subtests: pytest.Subtests) -> None:
+    table: list[tuple[Any, str]] = [
         ("keep", "'keep'"),
         ("Retain", "'Retain'"),
         ("", "''"),
@@ -396,26 +397,29 @@ def test_a_cluster_scoped_object_that_is_retained_names_nobody() -> None:
         (None, "no text"),
         (True, "no text"),
         (["retain"], "no text"),
-    ],
-)
-@pytest.mark.parametrize("namespaced", [True, False])
-def test_a_policy_that_there_is_not_is_refused(policy: Any, shown: str, namespaced: bool) -> None:
-    with pytest.raises(FatalTaskError) as raised:
-        enriched(with_policy(policy), namespaced=namespaced)
-    assert raised.value.reason == "TaskEnhancementError"
-    assert str(raised.value) == (
-        "PersistentVolumeClaim x: the annotation kudo.dev/deletion-policy is "
-        f"{shown}; it can be delete or retain"
-    )
+    ]
+    for namespaced in [True, False]:
+        for policy, shown in table:
+            with subtests.test(policy=policy, shown=shown, namespaced=namespaced):
+                with pytest.raises(FatalTaskError) as raised:
+                    enriched(with_policy(policy), namespaced=namespaced)
+                assert raised.value.reason == "TaskEnhancementError"
+                assert str(raised.value) == (
+                    "PersistentVolumeClaim x: the annotation kudo.dev/deletion-policy is "
+                    f"{shown}; it can be delete or retain"
+                )
 
 
-@pytest.mark.parametrize("namespaced", [True, False])
-@pytest.mark.parametrize("policy", ["retain", "delete"])
-def test_a_template_cannot_say_whose_a_retained_object_is(policy: str, namespaced: bool) -> None:
-    source = with_policy(policy)
-    source["metadata"]["annotations"]["kudo.dev/retained-by"] = "ns/other/op/u-2"
-    same = with_policy(policy)
-    assert enriched(source, namespaced=namespaced) == enriched(same, namespaced=namespaced)
+def test_a_template_cannot_say_whose_a_retained_object_is(subtests: pytest.Subtests) -> None:
+    for policy in ["retain", "delete"]:
+        for namespaced in [True, False]:
+            with subtests.test(namespaced=namespaced, policy=policy):
+                source = with_policy(policy)
+                source["metadata"]["annotations"]["kudo.dev/retained-by"] = "ns/other/op/u-2"
+                same = with_policy(policy)
+                assert enriched(source, namespaced=namespaced) == enriched(
+                    same, namespaced=namespaced
+                )
 
 
 def test_an_object_without_a_policy_is_retained_by_nobody() -> None:
@@ -440,11 +444,12 @@ def only_created(policy: Any, kind: str = "Secret") -> JsonObject:
     return source
 
 
-@pytest.mark.parametrize("policy", ["create", "apply"])
-def test_an_object_that_is_only_created_is_owned_and_says_so(policy: str) -> None:
-    metadata = enriched(only_created(policy))["metadata"]
-    assert metadata["ownerReferences"] == [OWNER]
-    assert metadata["annotations"] == {"kudo.dev/apply-policy": policy, **ANNOTATIONS}
+def test_an_object_that_is_only_created_is_owned_and_says_so(subtests: pytest.Subtests) -> None:
+    for policy in ["create", "apply"]:
+        with subtests.test(policy=policy):
+            metadata = enriched(only_created(policy))["metadata"]
+            assert metadata["ownerReferences"] == [OWNER]
+            assert metadata["annotations"] == {"kudo.dev/apply-policy": policy, **ANNOTATIONS}
 
 
 @pytest.mark.parametrize(
@@ -472,12 +477,13 @@ def test_a_cluster_scoped_object_that_is_only_created_is_refused() -> None:
 # Inventories
 
 
-@pytest.mark.parametrize("version", ["v1beta1", "v2"])
-def test_templates_of_inventories_are_refused(version: str) -> None:
-    inventory = an(f"kudo.dev/{version}", "Inventory", objects=[])
+def test_templates_of_inventories_are_refused(subtests: pytest.Subtests) -> None:
+    for version in ["v1beta1", "v2"]:
+        with subtests.test(version=version):
+            inventory = an(f"kudo.dev/{version}", "Inventory", objects=[])
 
-    with pytest.raises(FatalTaskError, match="Inventory x: only KUDO writes Inventories"):
-        enriched(inventory)
+            with pytest.raises(FatalTaskError, match="Inventory x: only KUDO writes Inventories"):
+                enriched(inventory)
 
 
 def test_an_inventory_of_another_group_is_an_object_like_others() -> None:

@@ -31,9 +31,8 @@ def live(*entries: JsonObject, ports: list[dict[str, Any]]) -> JsonObject:
     return service(*ports, **metadata(*entries))
 
 
-@pytest.mark.parametrize(
-    ("manager", "subresource", "edit"),
-    [
+def test_edits_by_hand_are_those_of_kubectl() -> None:
+    table = [
         ("kubectl-edit", "", True),
         ("kubectl-patch", "", True),
         ("kubectl-replace", "", True),
@@ -45,15 +44,13 @@ def live(*entries: JsonObject, ports: list[dict[str, Any]]) -> JsonObject:
         ("kubectl", "", False),
         ("sidecar-injector", "", False),
         ("kudo", "", False),
-    ],
-)
-def test_edits_by_hand_are_those_of_kubectl(manager: str, subresource: str, edit: bool) -> None:
-    assert is_edit(Writer(manager, "Update", subresource)) is edit
+    ]
+    for manager, subresource, edit in table:
+        assert is_edit(Writer(manager, "Update", subresource)) is edit
 
 
-@pytest.mark.parametrize(
-    ("manager", "before", "after", "edited"),
-    [
+def test_an_item_that_is_like_one_that_is_gone_was_edited(subtests: pytest.Subtests) -> None:
+    table: list[tuple[str, list[dict[str, Any]], list[dict[str, Any]], bool]] = [
         ("kubectl-edit", [PORT], [OTHER_PORT], True),
         ("a-controller", [PORT], [OTHER_PORT], False),
         ("kubectl-edit", [PORT], [PORT, OTHER_PORT], False),
@@ -61,18 +58,20 @@ def test_edits_by_hand_are_those_of_kubectl(manager: str, subresource: str, edit
         ("kubectl-edit", [{**PORT, "name": "http"}], [{**OTHER_PORT, "name": "web"}], False),
         ("kubectl-edit", [{"port": 80}], [OTHER_PORT], True),
         ("kubectl-edit", [PORT, {**PORT, "port": 81}], [PORT, OTHER_PORT], True),
-    ],
-)
-def test_an_item_that_is_like_one_that_is_gone_was_edited(
-    manager: str, before: list[dict[str, Any]], after: list[dict[str, Any]], edited: bool
-) -> None:
-    found = live(
-        entry("kudo", "Apply", ports(PORT)), entry(manager, fields=ports(OTHER_PORT)), ports=after
-    )
-    [item] = items_beside(found, service(*before))
-    assert str(item) == "spec.ports[port=8080,protocol=TCP]"
-    assert item.edited is edited
-    assert items_beside(found, service({"port": 8080})) == [], "the protocol is the default one"
+    ]
+    for manager, before, after, edited in table:
+        with subtests.test(manager=manager, before=before, after=after, edited=edited):
+            found = live(
+                entry("kudo", "Apply", ports(PORT)),
+                entry(manager, fields=ports(OTHER_PORT)),
+                ports=after,
+            )
+            [item] = items_beside(found, service(*before))
+            assert str(item) == "spec.ports[port=8080,protocol=TCP]"
+            assert item.edited is edited
+            assert items_beside(found, service({"port": 8080})) == [], (
+                "the protocol is the default one"
+            )
 
 
 @pytest.mark.parametrize(
@@ -138,12 +137,13 @@ def test_a_variable_of_a_container_of_the_template_is_told_with_its_container() 
     ]
 
 
-@pytest.mark.parametrize("ours", [[], [entry("kudo", "Apply", {}, "apps/v0")]])
 def test_nothing_is_taken_where_we_have_applied_nothing_in_this_version(
-    ours: list[JsonObject],
+    subtests: pytest.Subtests,
 ) -> None:
-    found = [*ours, entry("kubectl-edit", fields=ports(OTHER_PORT))]
-    items = items_beside(live(*found, ports=[OTHER_PORT]), service(PORT))
-    assert items[0].edited
-    assert with_items_taken(found, items, V1) is None
-    assert with_items_taken([entry("kudo", "Apply", {})], [], V1) is None
+    for ours in [[], [entry("kudo", "Apply", {}, "apps/v0")]]:
+        with subtests.test(ours=ours):
+            found = [*ours, entry("kubectl-edit", fields=ports(OTHER_PORT))]
+            items = items_beside(live(*found, ports=[OTHER_PORT]), service(PORT))
+            assert items[0].edited
+            assert with_items_taken(found, items, V1) is None
+            assert with_items_taken([entry("kudo", "Apply", {})], [], V1) is None

@@ -146,30 +146,40 @@ def live(applied: str | None, **metadata: Any) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize(
-    "applied", [None, "", "{", "[]", '"text"', "null", "{}", '{"metadata": []}', "[" * 100_000]
-)
-def test_what_cannot_be_read_says_nothing(applied: str | None) -> None:
-    assert last_applied(live(applied)) is None
+def test_what_cannot_be_read_says_nothing() -> None:
+    table: list[str | None] = [
+        None,
+        "",
+        "{",
+        "[]",
+        '"text"',
+        "null",
+        "{}",
+        '{"metadata": []}',
+        "[" * 100_000,
+    ]
+    for applied in table:
+        assert last_applied(live(applied)) is None
 
 
-@pytest.mark.parametrize(
-    "metadata",
-    [
+def test_what_was_last_applied_is_of_this_object_whatever_it_names(
+    subtests: pytest.Subtests,
+) -> None:
+    table: list[JsonObject] = [
         {"name": "other", "namespace": "others"},
         {},
         {"annotations": ["a"]},
         {"annotations": None, "namespace": None},
-    ],
-)
-def test_what_was_last_applied_is_of_this_object_whatever_it_names(metadata: JsonObject) -> None:
-    applied = {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": {}}
-    found = last_applied(live(json.dumps(applied)))
-    assert found is not None
-    known = live("{}")["metadata"]
-    assert found["metadata"]["name"] == known["name"]
-    assert found["metadata"].get("namespace") == known.get("namespace")
-    assert found["metadata"]["annotations"] == {ANNOTATION_LAST_APPLIED: ""}
+    ]
+    for metadata in table:
+        with subtests.test(metadata=metadata):
+            applied = {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": {}}
+            found = last_applied(live(json.dumps(applied)))
+            assert found is not None
+            known = live("{}")["metadata"]
+            assert found["metadata"]["name"] == known["name"]
+            assert found["metadata"].get("namespace") == known.get("namespace")
+            assert found["metadata"]["annotations"] == {ANNOTATION_LAST_APPLIED: ""}
 
 
 def test_what_was_applied_is_freed_of_what_typed_objects_leave_behind() -> None:

@@ -42,12 +42,9 @@ def test_what_is_written_is_read_again(instances: set[InstanceIdentity]) -> None
     assert sharers(metadata(shared_by(instances))) == tuple(sorted(instances))
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["", ",", "ns/a", "ns/a/", "/a/u", "ns//u", "ns/a/u/more", "  "],
-)
-def test_what_cannot_be_read_names_nobody(text: str) -> None:
-    assert sharers(metadata(text)) == ()
+def test_what_cannot_be_read_names_nobody() -> None:
+    for text in ["", ",", "ns/a", "ns/a/", "/a/u", "ns//u", "ns/a/u/more", "  "]:
+        assert sharers(metadata(text)) == ()
 
 
 def test_an_unreadable_entry_hides_no_other() -> None:
@@ -124,23 +121,20 @@ def shown(**changes: Any) -> dict[str, Any]:
     return {**made, **changes}
 
 
-@pytest.mark.parametrize(
-    "other",
-    [
+def test_whose_an_object_is_makes_no_difference() -> None:
+    table: list[dict[str, Any]] = [
         shown(metadata={"resourceVersion": "7", "generation": 3, "managedFields": [{}]}),
         shown(metadata={"labels": {"l": "1", "kudo.dev/instance": "b", "heritage": "kudo"}}),
         shown(
             metadata={"annotations": {"a": "1", "kudo.dev/plan": "p", "kudo.dev/shared-by": "s"}}
         ),
-    ],
-)
-def test_whose_an_object_is_makes_no_difference(other: dict[str, Any]) -> None:
-    assert not differs(shown(), other)
+    ]
+    for other in table:
+        assert not differs(shown(), other)
 
 
-@pytest.mark.parametrize(
-    "other",
-    [
+def test_everything_else_makes_one(subtests: pytest.Subtests) -> None:
+    table: list[dict[str, Any]] = [
         shown(spec={"list": [2, 1]}),
         shown(metadata={"labels": {"l": "2"}}),
         shown(metadata={"labels": {}}),
@@ -148,16 +142,15 @@ def test_whose_an_object_is_makes_no_difference(other: dict[str, Any]) -> None:
         shown(metadata={"annotations": {"a": "1", "kudo.dev/delete-with-instance": "true"}}),
         shown(metadata={"finalizers": ["f"]}),
         shown(extra=1),
-    ],
-)
-def test_everything_else_makes_one(other: dict[str, Any]) -> None:
-    assert differs(shown(), other)
-    assert differs(other, shown())
+    ]
+    for other in table:
+        with subtests.test(other=other):
+            assert differs(shown(), other)
+            assert differs(other, shown())
 
 
-@pytest.mark.parametrize(
-    ("group", "kind", "wish", "expected"),
-    [
+def test_what_goes_with_its_last_instance(subtests: pytest.Subtests) -> None:
+    table: list[tuple[str, str, str | None, bool]] = [
         ("rbac.authorization.k8s.io", "ClusterRole", "true", True),
         ("rbac.authorization.k8s.io", "ClusterRole", "false", False),
         ("rbac.authorization.k8s.io", "ClusterRole", "yes", False),
@@ -166,13 +159,11 @@ def test_everything_else_makes_one(other: dict[str, Any]) -> None:
         ("", "Namespace", "true", False),
         ("", "PersistentVolume", "true", False),
         ("example.org", "Namespace", "true", True),
-    ],
-)
-def test_what_goes_with_its_last_instance(
-    group: str, kind: str, wish: str | None, expected: bool
-) -> None:
-    annotations = {} if wish is None else {"kudo.dev/delete-with-instance": wish}
-    assert goes_with_instance(group, kind, {"annotations": annotations}) is expected
+    ]
+    for group, kind, wish, expected in table:
+        with subtests.test(group=group, kind=kind, wish=wish, expected=expected):
+            annotations = {} if wish is None else {"kudo.dev/delete-with-instance": wish}
+            assert goes_with_instance(group, kind, {"annotations": annotations}) is expected
 
 
 def test_a_retained_object_does_not_go_with_its_last_instance() -> None:
@@ -182,21 +173,17 @@ def test_a_retained_object_does_not_go_with_its_last_instance() -> None:
         assert goes_with_instance("example.com", "A", {"annotations": annotations}) is expected
 
 
-@pytest.mark.parametrize(
-    ("found", "ours"),
-    [
+def test_an_object_is_of_kudo_by_its_label_or_its_sharers() -> None:
+    table: list[tuple[dict[str, Any], bool]] = [
         (metadata(), False),
         (metadata("broken"), False),
         (metadata(shared_by([A])), True),
         (metadata(f"{MANY}ns b u-b"), True),
         (metadata(heritage="kudo"), True),
         (metadata(heritage="other"), False),
-    ],
-)
-def test_an_object_is_of_kudo_by_its_label_or_its_sharers(
-    found: dict[str, Any], ours: bool
-) -> None:
-    assert is_of_kudo(found) is ours
+    ]
+    for found, ours in table:
+        assert is_of_kudo(found) is ours
 
 
 def test_what_others_applied_is_applied_with_the_marks_of_their_run() -> None:
@@ -225,9 +212,8 @@ def test_what_others_applied_is_applied_with_the_marks_of_their_run() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("text", "named"),
-    [
+def test_an_object_names_an_instance_by_all_parts() -> None:
+    table: list[tuple[str, bool]] = [
         (shared_by([A, B]), True),
         (shared_by([B]), False),
         ("ns/b/u-a", False),
@@ -235,7 +221,6 @@ def test_what_others_applied_is_applied_with_the_marks_of_their_run() -> None:
         (f"{MANY}ns a u-a", True),
         (f"{MANY}ns b u-b,{shared_by([A, C])}", True),
         (f"{MANY}ns b u-a,ns/c/u-a", False),
-    ],
-)
-def test_an_object_names_an_instance_by_all_parts(text: str, named: bool) -> None:
-    assert is_shared_by(metadata(text), A) is named
+    ]
+    for text, named in table:
+        assert is_shared_by(metadata(text), A) is named

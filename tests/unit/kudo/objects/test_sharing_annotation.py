@@ -64,9 +64,10 @@ def test_who_is_listed_is_read_by_an_older_release_too(
     assert is_listed(metadata(text), last) is (last in listed)
 
 
-@pytest.mark.parametrize("end", ["", "ns", "ns a", "ns a u more", "ns  u", " a u"])
-def test_a_last_one_that_cannot_be_read_hides_no_other(end: str) -> None:
-    found = metadata(f"more than 16 Instances, the last one {end},ns/i00/u00")
-    assert last_sharer(found) is None
-    assert not names_everybody(found)
-    assert sharers(found) == tuple(numbered(1))
+def test_a_last_one_that_cannot_be_read_hides_no_other(subtests: pytest.Subtests) -> None:
+    for end in ["", "ns", "ns a", "ns a u more", "ns  u", " a u"]:
+        with subtests.test(end=end):
+            found = metadata(f"more than 16 Instances, the last one {end},ns/i00/u00")
+            assert last_sharer(found) is None
+            assert not names_everybody(found)
+            assert sharers(found) == tuple(numbered(1))

@@ -64,13 +64,16 @@ plans:
     assert (plan.timeout, phase.timeout, phase.steps[0].timeout) == ("1h30m", "1h", "10")
 
 
-@pytest.mark.parametrize(
-    ("line", "spec"),
-    [("", {}), ("prune: true", {"prune": True}), ("PRUNE: false", {"prune": False})],
-)
-def test_a_package_says_whether_its_instances_are_pruned(line: str, spec: dict[str, bool]) -> None:
-    plain = _objects().operator_version.to_wire()["spec"]
-    assert _objects(_OPERATOR + line).operator_version.to_wire()["spec"] == plain | spec
+def test_a_package_says_whether_its_instances_are_pruned(subtests: pytest.Subtests) -> None:
+    table: list[tuple[str, dict[str, bool]]] = [
+        ("", {}),
+        ("prune: true", {"prune": True}),
+        ("PRUNE: false", {"prune": False}),
+    ]
+    for line, spec in table:
+        with subtests.test(line=line, spec=spec):
+            plain = _objects().operator_version.to_wire()["spec"]
+            assert _objects(_OPERATOR + line).operator_version.to_wire()["spec"] == plain | spec
 
 
 def test_an_operator_has_what_is_known_apart_from_versions() -> None:
@@ -138,24 +141,23 @@ def test_objects_survive_the_wire() -> None:
     assert Instance.from_wire(objects.instance.to_wire()) == objects.instance
 
 
-@pytest.mark.parametrize(
-    ("default", "text"),
-    [
-        ("3", "3"),
-        ("0.5", "0.5"),
-        ("yes", "true"),
-        ("0777", "511"),
-        ("2020-01-01", "2020-01-01"),
-        ("10000000", "10000000"),
-        ("12345678901234567890123", "12345678901234567890123"),
-        ("[1]", "[1]"),
-        ("{a: b}", "map[a:b]"),
-        ("''", ""),
-        ("~", None),
-    ],
-)
-def test_defaults_become_text(default: str, text: str | None) -> None:
-    assert _converted(f"{{name: P, default: {default}}}").default == text
+def test_defaults_become_text() -> None:
+    table: dict[str, str | None] = {
+        "3": "3",
+        "0.5": "0.5",
+        "yes": "true",
+        "0777": "511",
+        "2020-01-01": "2020-01-01",
+        "10000000": "10000000",
+        "12345678901234567890123": "12345678901234567890123",
+        "[1]": "[1]",
+        "{a: b}": "map[a:b]",
+        "''": "",
+        "~": None,
+    }
+    assert {
+        default: _converted(f"{{name: P, default: {default}}}").default for default in table
+    } == table
 
 
 def test_defaults_of_maps_become_yaml() -> None:
@@ -166,12 +168,13 @@ def test_defaults_of_maps_become_yaml() -> None:
     )
 
 
-@pytest.mark.parametrize("kind", ["array", "map"])
-def test_arrays_and_maps_that_say_required_need_a_value(kind: str) -> None:
-    # BTO-13: a required array or map got the default `null`, and so needed no value.
-    parameter = _converted(f"{{name: P, type: {kind}, required: true}}")
-    assert parameter.default is None
-    assert len(missing_required([parameter], {})) == 1
+def test_arrays_and_maps_that_say_required_need_a_value(subtests: pytest.Subtests) -> None:
+    for kind in ["array", "map"]:
+        with subtests.test(kind=kind):
+            # BTO-13: a required array or map got the default `null`, and so needed no value.
+            parameter = _converted(f"{{name: P, type: {kind}, required: true}}")
+            assert parameter.default is None
+            assert len(missing_required([parameter], {})) == 1
 
 
 @pytest.mark.parametrize(("kind", "value"), [("array", []), ("map", None)])
@@ -197,17 +200,14 @@ def test_array_defaults_written_as_text_reach_templates_as_lists() -> None:
     assert template_values([parameter], {}) == {"P": [1, 2]}
 
 
-@pytest.mark.parametrize(
-    ("parameter", "enum"),
-    [
-        ("{name: P}", None),
-        ("{name: P, enum: []}", ()),
-        ("{name: P, enum: [1, 2.50, yes, a]}", ("1", "2.5", "true", "a")),
-        ("{name: P, type: array, enum: [[1], []]}", ("- 1\n", "[]\n")),
-    ],
-)
-def test_enum_values_become_text(parameter: str, enum: tuple[str, ...] | None) -> None:
-    assert _converted(parameter).enum == enum
+def test_enum_values_become_text() -> None:
+    table: dict[str, tuple[str, ...] | None] = {
+        "{name: P}": None,
+        "{name: P, enum: []}": (),
+        "{name: P, enum: [1, 2.50, yes, a]}": ("1", "2.5", "true", "a"),
+        "{name: P, type: array, enum: [[1], []]}": ("- 1\n", "[]\n"),
+    }
+    assert {parameter: _converted(parameter).enum for parameter in table} == table
 
 
 @pytest.mark.parametrize(
@@ -224,9 +224,8 @@ def test_groups_hints_and_advanced_are_left_out() -> None:
     assert parameter.to_wire() == {"name": "P", "required": True, "immutable": False}
 
 
-@pytest.mark.parametrize(
-    ("task", "message"),
-    [
+def test_tasks_that_lack_something_are_named() -> None:
+    table = [
         ("{name: t, kind: X}", "unknown task kind X"),
         ("{name: t, kind: apply}", "unknown task kind apply"),
         ("{name: t, kind: Apply, spec: {resources: [r]}}", "task t missing template: r"),
@@ -251,10 +250,9 @@ def test_groups_hints_and_advanced_are_left_out() -> None:
             "{name: t, kind: KudoOperator, spec: {package: c, parameterFile: r}}",
             "task t missing template: r",
         ),
-    ],
-)
-def test_tasks_that_lack_something_are_named(task: str, message: str) -> None:
-    assert _faults(f"- {task}") == [message]
+    ]
+    for task, message in table:
+        assert _faults(f"- {task}") == [message]
 
 
 def test_all_faulty_tasks_are_named() -> None:
@@ -266,17 +264,15 @@ def test_all_faulty_tasks_are_named() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    "task",
-    [
+def test_tasks_that_need_no_template_pass() -> None:
+    table = [
         "{name: t, kind: Dummy}",
         "{name: t, kind: KudoOperator, spec: {package: c}}",
         "{name: t, kind: Apply}",
         "{name: t, kind: Delete, spec: {resources: [a.yaml]}}",
-    ],
-)
-def test_tasks_that_need_no_template_pass(task: str) -> None:
-    assert _objects(f"name: o\ntasks:\n- {task}").operator_version.task("t") is not None
+    ]
+    for task in table:
+        assert _objects(f"name: o\ntasks:\n- {task}").operator_version.task("t") is not None
 
 
 def test_a_problem_reads_as_file_and_message() -> None:

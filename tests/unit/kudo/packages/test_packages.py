@@ -166,9 +166,9 @@ def test_params_yaml_gives_every_field_and_its_defaults() -> None:
     )
 
 
-@pytest.mark.parametrize("text", ["", "# nothing\n", "parameters:\n", "{}"])
-def test_params_yaml_may_be_empty(text: str) -> None:
-    assert parse_package(_package(parameters=text)).parameters == ()
+def test_params_yaml_may_be_empty() -> None:
+    for text in ["", "# nothing\n", "parameters:\n", "{}"]:
+        assert parse_package(_package(parameters=text)).parameters == ()
 
 
 def test_keys_match_whatever_their_case_and_unknown_ones_are_ignored() -> None:
@@ -178,9 +178,8 @@ def test_keys_match_whatever_their_case_and_unknown_ones_are_ignored() -> None:
     assert operator.tasks == (Task(name="t", kind="Dummy", spec=TaskSpec(done=True)),)
 
 
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
+def test_numbers_and_booleans_become_text_where_text_is_declared(subtests: pytest.Subtests) -> None:
+    table = [
         ("1.10", "1.1"),
         ("3.10", "3.1"),
         ("1.123456789", "1.1234568"),
@@ -189,11 +188,11 @@ def test_keys_match_whatever_their_case_and_unknown_ones_are_ignored() -> None:
         ("2020-01-01", "2020-01-01"),
         ("~", ""),
         ("1e3", "1000"),
-    ],
-)
-def test_numbers_and_booleans_become_text_where_text_is_declared(text: str, value: str) -> None:
-    package = parse_package(_package(f"name: n\nappVersion: {text}"))
-    assert package.operator.app_version == value
+    ]
+    for text, value in table:
+        with subtests.test(text=text, value=value):
+            package = parse_package(_package(f"name: n\nappVersion: {text}"))
+            assert package.operator.app_version == value
 
 
 @pytest.mark.parametrize(
@@ -300,27 +299,31 @@ def test_an_archive_without_an_end_mark_is_read(tmp_path: Path) -> None:
     assert read_package(tmp_path / "p.tgz").operator.name == "first"
 
 
-@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
-def test_files_of_windows_are_read_like_all_others(encoding: str) -> None:
-    files = _package(_OPERATOR, "parameters:\n- name: ü\n", **{"templates/a.yaml": "# ü\na: 1\n"})
-    encoded = {path: text.decode().encode(encoding) for path, text in files.files.items()}
+def test_files_of_windows_are_read_like_all_others(subtests: pytest.Subtests) -> None:
+    for encoding in ["utf-8-sig", "utf-16"]:
+        with subtests.test(encoding=encoding):
+            files = _package(
+                _OPERATOR, "parameters:\n- name: ü\n", **{"templates/a.yaml": "# ü\na: 1\n"}
+            )
+            encoded = {path: text.decode().encode(encoding) for path, text in files.files.items()}
 
-    there, expected = parse_package(replace(files, files=encoded)), parse_package(files)
+            there, expected = parse_package(replace(files, files=encoded)), parse_package(files)
 
-    assert replace(there, files=files) == expected
-    assert there.templates == {"a.yaml": "# ü\na: 1\n"}
-    position = source_of(encoded["params.yaml"]).position(("parameters", 0, "name"))
-    assert position == Position(2, 3)
+            assert replace(there, files=files) == expected
+            assert there.templates == {"a.yaml": "# ü\na: 1\n"}
+            position = source_of(encoded["params.yaml"]).position(("parameters", 0, "name"))
+            assert position == Position(2, 3)
 
 
-@pytest.mark.parametrize("path", ["operator.yaml", "params.yaml", "templates/a.yaml"])
-def test_a_file_that_is_no_text_is_named_with_the_offset(path: str) -> None:
-    files = _package(**{"templates/a.yaml": "a: 1"})
-    files = replace(files, files={**files.files, path: b"a: 1\nb: \xe9"})
+def test_a_file_that_is_no_text_is_named_with_the_offset(subtests: pytest.Subtests) -> None:
+    for path in ["operator.yaml", "params.yaml", "templates/a.yaml"]:
+        with subtests.test(path=path):
+            files = _package(**{"templates/a.yaml": "a: 1"})
+            files = replace(files, files={**files.files, path: b"a: 1\nb: \xe9"})
 
-    with pytest.raises(InvalidInput) as caught:
-        parse_package(files)
+            with pytest.raises(InvalidInput) as caught:
+                parse_package(files)
 
-    [problem] = caught.value.problems
-    assert problem.field == f"{path}:2"
-    assert problem.message.endswith("not UTF-8 text at byte 8; save the file as UTF-8")
+            [problem] = caught.value.problems
+            assert problem.field == f"{path}:2"
+            assert problem.message.endswith("not UTF-8 text at byte 8; save the file as UTF-8")

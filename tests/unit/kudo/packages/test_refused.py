@@ -86,18 +86,20 @@ def test_a_file_that_is_no_archive_is_refused(tmp_path: Path) -> None:
     assert problem.message == f"{place}: not a package directory or .tgz file"
 
 
-@pytest.mark.parametrize("text", ["", "# nothing", "---\n"])
-def test_an_empty_operator_yaml_is_refused(text: str) -> None:
-    why = "has no content" if text else "is empty"
-    message = f"failed to parse yaml into valid operator operator.yaml: the file {why}"
-    assert _operator(text) == (Problem("PackageInvalid", message, "operator.yaml"),)
+def test_an_empty_operator_yaml_is_refused(subtests: pytest.Subtests) -> None:
+    for text in ["", "# nothing", "---\n"]:
+        with subtests.test(text=text):
+            why = "has no content" if text else "is empty"
+            message = f"failed to parse yaml into valid operator operator.yaml: the file {why}"
+            assert _operator(text) == (Problem("PackageInvalid", message, "operator.yaml"),)
 
 
-@pytest.mark.parametrize("file", ["operator.yaml", "params.yaml"])
-def test_other_api_versions_are_refused(file: str) -> None:
-    message = "expecting supported API version kudo.dev/v1beta1 but got v2"
-    problems = _parse(**{file: b"apiVersion: v2"})
-    assert problems == (Problem("PackageInvalid", message, file),)
+def test_other_api_versions_are_refused(subtests: pytest.Subtests) -> None:
+    for file in ["operator.yaml", "params.yaml"]:
+        with subtests.test(file=file):
+            message = "expecting supported API version kudo.dev/v1beta1 but got v2"
+            problems = _parse(**{file: b"apiVersion: v2"})
+            assert problems == (Problem("PackageInvalid", message, file),)
 
 
 def test_broken_yaml_is_refused_with_its_line() -> None:
@@ -106,9 +108,8 @@ def test_broken_yaml_is_refused_with_its_line() -> None:
     assert problem.message.startswith("not valid YAML: mapping values are not allowed")
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
+def test_fields_of_the_wrong_type_are_named() -> None:
+    table = [
         ("- a", "the file must be a mapping, not a list"),
         ("word", "the file must be a mapping, not text"),
         ("name: [a]", "name must be text, not a list"),
@@ -128,15 +129,13 @@ def test_broken_yaml_is_refused_with_its_line() -> None:
             "plans: {d: {phases: [{steps: [{}, {tasks: 1}]}]}}",
             "plans.d.phases[0].steps[1].tasks must be a list, not a number",
         ),
-    ],
-)
-def test_fields_of_the_wrong_type_are_named(text: str, message: str) -> None:
-    assert _operator(text) == (Problem("PackageInvalid", message, "operator.yaml"),)
+    ]
+    for text, message in table:
+        assert _operator(text) == (Problem("PackageInvalid", message, "operator.yaml"),)
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
+def test_wrong_parameters_are_named() -> None:
+    table = [
         (
             "parameters: [{required: 'no'}]",
             "parameters[0].required must be true or false, not text",
@@ -145,10 +144,9 @@ def test_fields_of_the_wrong_type_are_named(text: str, message: str) -> None:
         ("parameters: [{name: P, enum: [1, ~]}]", 'parameter "P" has a null value in its enum'),
         ("groups: [{prio: high}]", "groups[0].prio must be a whole number, not text"),
         ("groups: [{prio: 1.5}]", "groups[0].prio must be a whole number, not a number"),
-    ],
-)
-def test_wrong_parameters_are_named(text: str, message: str) -> None:
-    assert _parameters(text) == (Problem("PackageInvalid", message, "params.yaml"),)
+    ]
+    for text, message in table:
+        assert _parameters(text) == (Problem("PackageInvalid", message, "params.yaml"),)
 
 
 def test_everything_that_is_wrong_is_named_at_once() -> None:
@@ -163,16 +161,15 @@ def test_everything_that_is_wrong_is_named_at_once() -> None:
     assert fields == ["operator.yaml", "operator.yaml", "params.yaml:1", "templates/t.yaml:2"]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_deep_nesting_and_alias_bombs_are_refused(subtests: pytest.Subtests) -> None:
+    table: list[str] = [
         "a: " + "[" * 10_000,
         "a: &a [x, x]\n" + "".join(f"b{n}: &a [*a, *a, *a, *a]\n" for n in range(40)),
-    ],
-)
-def test_deep_nesting_and_alias_bombs_are_refused(text: str) -> None:
-    (problem,) = _parameters(text)
-    assert problem.message.startswith("not valid YAML: ")
+    ]
+    for text in table:
+        with subtests.test(text=text):
+            (problem,) = _parameters(text)
+            assert problem.message.startswith("not valid YAML: ")
 
 
 def test_defaults_that_would_be_huge_as_block_yaml_are_refused() -> None:
@@ -231,9 +228,8 @@ def test_folders_are_held_to_the_limits(tmp_path: Path) -> None:
     assert len(_problems(lambda: read_package(tmp_path, limits=PackageLimits(file_size=99)))) == 5
 
 
-@pytest.mark.parametrize(
-    ("kind", "described"),
-    [
+def test_archives_may_hold_files_and_folders_only(subtests: pytest.Subtests) -> None:
+    table: list[tuple[bytes, str]] = [
         (tarfile.SYMTYPE, "symbolic link"),
         (tarfile.LNKTYPE, "hard link"),
         (tarfile.CHRTYPE, "character device"),
@@ -241,21 +237,28 @@ def test_folders_are_held_to_the_limits(tmp_path: Path) -> None:
         (tarfile.FIFOTYPE, "named pipe"),
         (tarfile.GNUTYPE_SPARSE, "sparse file"),
         (b"Z", "entry of unknown type"),
-    ],
-)
-def test_archives_may_hold_files_and_folders_only(kind: bytes, described: str) -> None:
-    (problem,) = _refused(_tgz((_link("templates/a.yaml", kind), b"")))
-    message = f"a package may hold only regular files, not a {described}"
-    assert problem == Problem("PackageUnsafe", message, "templates/a.yaml")
+    ]
+    for kind, described in table:
+        with subtests.test(kind=kind, described=described):
+            (problem,) = _refused(_tgz((_link("templates/a.yaml", kind), b"")))
+            message = f"a package may hold only regular files, not a {described}"
+            assert problem == Problem("PackageUnsafe", message, "templates/a.yaml")
 
 
-@pytest.mark.parametrize(
-    "path",
-    ["/operator.yaml", "../x", "templates/../../x", "templates/..", "a/../b", "./../x", "//x"],
-)
-def test_archives_may_not_leave_the_package(path: str) -> None:
-    (problem,) = _refused(_tgz((path, b"x")))
-    assert (problem.reason, problem.field) == ("PackageUnsafe", path)
+def test_archives_may_not_leave_the_package(subtests: pytest.Subtests) -> None:
+    table = [
+        "/operator.yaml",
+        "../x",
+        "templates/../../x",
+        "templates/..",
+        "a/../b",
+        "./../x",
+        "//x",
+    ]
+    for path in table:
+        with subtests.test(path=path):
+            (problem,) = _refused(_tgz((path, b"x")))
+            assert (problem.reason, problem.field) == ("PackageUnsafe", path)
 
 
 def test_paths_that_cannot_be_shown_are_refused() -> None:
@@ -263,11 +266,12 @@ def test_paths_that_cannot_be_shown_are_refused() -> None:
     assert problem.message == "the path has non-printable characters"
 
 
-@pytest.mark.parametrize("again", ["operator.yaml", "./operator.yaml", ".//operator.yaml"])
-def test_a_name_that_comes_twice_is_refused(again: str) -> None:
-    (problem,) = _refused(_tgz((again, b"name: other\n")))
-    assert problem.field == "operator.yaml"
-    assert problem.message == "there are two files of this name; leave one of them out"
+def test_a_name_that_comes_twice_is_refused(subtests: pytest.Subtests) -> None:
+    for again in ["operator.yaml", "./operator.yaml", ".//operator.yaml"]:
+        with subtests.test(again=again):
+            (problem,) = _refused(_tgz((again, b"name: other\n")))
+            assert problem.field == "operator.yaml"
+            assert problem.message == "there are two files of this name; leave one of them out"
 
 
 def test_all_unsafe_entries_are_named() -> None:
@@ -296,9 +300,8 @@ def test_an_archive_that_unpacks_to_a_flood_is_refused_while_unpacking() -> None
     assert problem.message == "p.tgz: the archive unpacks to more than 200 times its size"
 
 
-@pytest.mark.parametrize(
-    "damage",
-    [
+def test_damaged_archives_are_refused(subtests: pytest.Subtests) -> None:
+    table: list[Callable[[bytes], bytes]] = [
         lambda data: data[:0],
         lambda data: b"not gzip" + data,
         lambda data: data[:-9],
@@ -308,12 +311,12 @@ def test_an_archive_that_unpacks_to_a_flood_is_refused_while_unpacking() -> None
         lambda data: gzip.compress(b"rubbish" * len(data)),
         lambda data: gzip.compress(gzip.decompress(data)[:600]),
         lambda data: gzip.compress(gzip.decompress(data)[:515]),
-    ],
-)
-def test_damaged_archives_are_refused(damage: Callable[[bytes], bytes]) -> None:
-    (problem,) = _refused(damage(_tgz()))
-    assert problem.reason == "PackageUnreadable"
-    assert problem.message.startswith("p.tgz: the archive ")
+    ]
+    for damage in table:
+        with subtests.test(damage=damage):
+            (problem,) = _refused(damage(_tgz()))
+            assert problem.reason == "PackageUnreadable"
+            assert problem.message.startswith("p.tgz: the archive ")
 
 
 def _with_size(field: bytes) -> bytes:
@@ -324,18 +327,22 @@ def _with_size(field: bytes) -> bytes:
     return gzip.compress(bytes(header) + bytes(2048), mtime=0)
 
 
-@pytest.mark.parametrize(
-    "field",
-    [b"\xff" * 12, b"\xff" * 11 + b"\x00", b"\x80" + b"\xff" * 11, b"77777777777\0", b"xyz" * 4],
-)
-def test_sizes_that_cannot_be_are_refused(field: bytes) -> None:
-    (problem,) = _refused(_with_size(field))
-    assert problem.message.startswith("p.tgz: the archive is corrupt: ")
+def test_sizes_that_cannot_be_are_refused(subtests: pytest.Subtests) -> None:
+    table: list[bytes] = [
+        b"\xff" * 12,
+        b"\xff" * 11 + b"\x00",
+        b"\x80" + b"\xff" * 11,
+        b"77777777777\0",
+        b"xyz" * 4,
+    ]
+    for field in table:
+        with subtests.test(field=field):
+            (problem,) = _refused(_with_size(field))
+            assert problem.message.startswith("p.tgz: the archive is corrupt: ")
 
 
-@pytest.mark.parametrize(
-    "records",
-    [
+def test_damaged_pax_headers_are_refused(subtests: pytest.Subtests) -> None:
+    table = [
         b"0 path=x\n",
         b"99 path=x\n",
         b"9 path=x",
@@ -346,11 +353,11 @@ def test_sizes_that_cannot_be_are_refused(field: bytes) -> None:
         b"99999999999999999999 a=b\n",
         b"11 size=-1\n",
         b"11 size=9x\n",
-    ],
-)
-def test_damaged_pax_headers_are_refused(records: bytes) -> None:
-    (problem,) = _refused(_tgz((_link("pax", tarfile.XHDTYPE), records), ("a", b"x")))
-    assert problem.message.startswith("p.tgz: the archive is corrupt: ")
+    ]
+    for records in table:
+        with subtests.test(records=records):
+            (problem,) = _refused(_tgz((_link("pax", tarfile.XHDTYPE), records), ("a", b"x")))
+            assert problem.message.startswith("p.tgz: the archive is corrupt: ")
 
 
 def test_names_of_absurd_length_are_refused() -> None:

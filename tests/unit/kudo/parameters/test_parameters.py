@@ -13,9 +13,8 @@ def _parameter(value_type: object = None, **fields: object) -> Parameter:
     return Parameter.from_wire({"name": "X", "value-type": value_type, **fields})
 
 
-@pytest.mark.parametrize(
-    ("value_type", "value"),
-    [
+def test_values_of_the_right_type_are_accepted() -> None:
+    table: list[tuple[str | None, str]] = [
         *((None, value) for value in ("", "a", " 5", "[a", "null")),
         *(("string", value) for value in ("a", "1", "{a: b}", "[a")),
         *(("nonsense", value) for value in ("a", "[a", "NaN")),
@@ -27,15 +26,13 @@ def _parameter(value_type: object = None, **fields: object) -> Parameter:
         *(("boolean", value) for value in ("", "0", "f", "F", "FALSE", "false", "False")),
         *(("array", value) for value in ("", "[1, 2]", "- a\n- b", "[]", "null", "~", " ", "#")),
         *(("map", value) for value in ("", "{a: b}", "a: b", "{}", "null", "~", "\n")),
-    ],
-)
-def test_values_of_the_right_type_are_accepted(value_type: str | None, value: str) -> None:
-    assert check_value(_parameter(value_type), value) is None
+    ]
+    for value_type, value in table:
+        assert check_value(_parameter(value_type), value) is None
 
 
-@pytest.mark.parametrize(
-    ("value_type", "value"),
-    [
+def test_values_of_another_type_are_refused(subtests: pytest.Subtests) -> None:
+    table: list[tuple[str, str]] = [
         *(("integer", value) for value in (" 5", "5 ", "1_000", "0x10", "1e3", "1.5", "a", "+")),
         *(("integer", value) for value in ("9223372036854775808", "-9223372036854775809")),
         *(("integer", value) for value in ("9" * 5000, "٣", "1\n", "[1, 2]")),
@@ -43,15 +40,15 @@ def test_values_of_the_right_type_are_accepted(value_type: str | None, value: st
         *(("boolean", value) for value in ("yes", "on", "tRUE", "a", "null", "+5")),
         *(("array", value) for value in ("a", "1", "a: b", "[a", "{}", "\ta", "a\x00")),
         *(("map", value) for value in ("a", "1", "[a]", "- a", "{a", "[]")),
-    ],
-)
-def test_values_of_another_type_are_refused(value_type: str, value: str) -> None:
-    problem = check_value(_parameter(value_type), value)
-    assert problem is not None
-    assert problem.reason == "ParameterInvalid"
-    assert problem.field == "spec.parameters[X]"
-    assert f'type is "{value_type}"' in problem.message
-    assert len(problem.message) < 1000
+    ]
+    for value_type, value in table:
+        with subtests.test(value_type=value_type, value=value):
+            problem = check_value(_parameter(value_type), value)
+            assert problem is not None
+            assert problem.reason == "ParameterInvalid"
+            assert problem.field == "spec.parameters[X]"
+            assert f'type is "{value_type}"' in problem.message
+            assert len(problem.message) < 1000
 
 
 @pytest.mark.parametrize(
@@ -74,13 +71,14 @@ def test_a_value_beyond_a_limit_is_too_large_and_says_which(
     assert problem.message.endswith("give it a smaller value")
 
 
-@pytest.mark.parametrize("value_type", ["integer", "array", "map", "boolean", "number"])
-def test_no_more_than_40_characters_of_a_value_are_shown(value_type: str) -> None:
-    value = "x" * 1_000_000
-    problem = check_value(_parameter(value_type), value)
-    assert problem is not None
-    assert "x" * 40 in problem.message
-    assert "x" * 41 not in problem.message
+def test_no_more_than_40_characters_of_a_value_are_shown(subtests: pytest.Subtests) -> None:
+    for value_type in ["integer", "array", "map", "boolean", "number"]:
+        with subtests.test(value_type=value_type):
+            value = "x" * 1_000_000
+            problem = check_value(_parameter(value_type), value)
+            assert problem is not None
+            assert "x" * 40 in problem.message
+            assert "x" * 41 not in problem.message
 
 
 def test_of_a_long_enum_the_first_20_values_are_shown() -> None:
@@ -163,9 +161,8 @@ def test_required_parameters_need_a_value_or_a_default(
     assert missing_required([_parameter(**fields)], values) == ((problem,) if missing else ())
 
 
-@pytest.mark.parametrize(
-    ("value_type", "text", "seen"),
-    [
+def test_templates_see_strings_except_for_arrays_and_maps(subtests: pytest.Subtests) -> None:
+    table: list[tuple[str | None, str | None, object]] = [
         (None, "false", "false"),
         (None, None, ""),
         ("integer", "5", "5"),
@@ -182,14 +179,12 @@ def test_required_parameters_need_a_value_or_a_default(
         ("array", "", []),
         ("array", "null\n", []),
         ("array", None, []),
-    ],
-)
-def test_templates_see_strings_except_for_arrays_and_maps(
-    value_type: str | None, text: str | None, seen: object
-) -> None:
-    assert template_values([_parameter(value_type, default=text)], {}) == {"X": seen}
-    if text is not None:
-        assert template_values([_parameter(value_type)], {"X": text}) == {"X": seen}
+    ]
+    for value_type, text, seen in table:
+        with subtests.test(value_type=value_type, text=text, seen=seen):
+            assert template_values([_parameter(value_type, default=text)], {}) == {"X": seen}
+            if text is not None:
+                assert template_values([_parameter(value_type)], {"X": text}) == {"X": seen}
 
 
 def test_a_value_that_is_set_hides_the_default_even_when_it_is_empty() -> None:
@@ -215,9 +210,8 @@ def test_every_array_and_map_that_cannot_be_read_is_named() -> None:
     assert caught.value.problems[0].message == message
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
+def test_values_of_scalar_types_become_what_go_prints(subtests: pytest.Subtests) -> None:
+    table: list[tuple[object, str]] = [
         (3, "3"),
         (0.5, "0.5"),
         (True, "true"),
@@ -230,16 +224,15 @@ def test_every_array_and_map_that_cannot_be_read_is_named() -> None:
         (["a", None, [True]], "[a <nil> [true]]"),
         ({"b": 1, "a": {"c": "d"}}, "map[a:map[c:d] b:1]"),
         ("", ""),
-    ],
-)
-def test_values_of_scalar_types_become_what_go_prints(value: object, text: str) -> None:
-    assert to_text(value, None) == text
-    assert to_text(value, "string") == text
+    ]
+    for value, text in table:
+        with subtests.test(value=value, text=text):
+            assert to_text(value, None) == text
+            assert to_text(value, "string") == text
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
+def test_values_of_arrays_and_maps_become_yaml(subtests: pytest.Subtests) -> None:
+    table: list[tuple[object, str]] = [
         (
             {"port": 8080, "big": 10000000, "s": "yes", "n": None, "l": [1, "2", True]},
             'big: 10000000\nl:\n- 1\n- "2"\n- true\n"n": null\nport: 8080\ns: "yes"\n',
@@ -249,11 +242,11 @@ def test_values_of_scalar_types_become_what_go_prints(value: object, text: str) 
         ([1e7, 1.5, 1e300], "- 10000000\n- 1.5\n- 1e+300\n"),
         (None, "null\n"),
         ("[1, 2]", "[1, 2]"),
-    ],
-)
-def test_values_of_arrays_and_maps_become_yaml(value: object, text: str) -> None:
-    assert to_text(value, "map") == text
-    assert to_text(value, "array") == text
+    ]
+    for value, text in table:
+        with subtests.test(value=value, text=text):
+            assert to_text(value, "map") == text
+            assert to_text(value, "array") == text
 
 
 @given(st.integers())

@@ -13,9 +13,8 @@ _NULL = (
 )
 
 
-@pytest.mark.parametrize(
-    ("assignments", "values"),
-    [
+def test_assignments_are_split_at_the_first_equals_sign() -> None:
+    table: list[tuple[list[str], dict[str, str]]] = [
         ([], {}),
         (["a=b=c"], {"a": "b=c"}),
         (["a=1", "a="], {"a": ""}),
@@ -24,12 +23,9 @@ _NULL = (
             ["PORTS=[80, 443]", "L={a: b}", "B=yes"],
             {"PORTS": "[80, 443]", "L": "{a: b}", "B": "yes"},
         ),
-    ],
-)
-def test_assignments_are_split_at_the_first_equals_sign(
-    assignments: list[str], values: dict[str, str]
-) -> None:
-    assert parse_assignments(assignments) == values
+    ]
+    for assignments, values in table:
+        assert parse_assignments(assignments) == values
 
 
 def test_all_bad_assignments_are_named_in_one_message() -> None:
@@ -38,28 +34,24 @@ def test_all_bad_assignments_are_named_in_one_message() -> None:
     assert str(caught.value) == ("parameter not set: x, parameter name can not be empty: =1")
 
 
-@pytest.mark.parametrize(
-    ("text", "values"),
-    [
-        ("", {}),
-        ("# nothing", {}),
-        ("A: 10000000\nB: true\nC: 1.10\n", {"A": "10000000", "B": "true", "C": "1.1"}),
-        ("M: {b: 1, a: [z]}", {"M": "a:\n- z\nb: 1\n"}),
-        ("L: [a, {c: d}]", {"L": "- a\n- c: d\n"}),
-        ("E: []\nF: {}", {"E": "[]\n", "F": "{}\n"}),
-        ("D: 2020-01-01\nO: 0755\nY: yes", {"D": "2020-01-01", "O": "493", "true": "true"}),
-        ("S: ''", {"S": ""}),
-        ("A: 1\nA: 2", {"A": "2"}),
-        ("A: 1\n---\nB: 2", {"A": "1"}),
-    ],
-)
-def test_parameter_files_give_the_text_of_each_value(text: str, values: dict[str, str]) -> None:
-    assert parse_parameter_file("f.yaml", text) == values
+def test_parameter_files_give_the_text_of_each_value() -> None:
+    table: dict[str, dict[str, str]] = {
+        "": {},
+        "# nothing": {},
+        "A: 10000000\nB: true\nC: 1.10\n": {"A": "10000000", "B": "true", "C": "1.1"},
+        "M: {b: 1, a: [z]}": {"M": "a:\n- z\nb: 1\n"},
+        "L: [a, {c: d}]": {"L": "- a\n- c: d\n"},
+        "E: []\nF: {}": {"E": "[]\n", "F": "{}\n"},
+        "D: 2020-01-01\nO: 0755\nY: yes": {"D": "2020-01-01", "O": "493", "true": "true"},
+        "S: ''": {"S": ""},
+        "A: 1\nA: 2": {"A": "2"},
+        "A: 1\n---\nB: 2": {"A": "1"},
+    }
+    assert {text: parse_parameter_file("f.yaml", text) for text in table} == table
 
 
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
+def test_fractions_in_files_of_users_keep_their_spelling() -> None:
+    table = [
         ("0.10", "0.10"),
         ("1e3", "1e3"),
         ("-1.5E-7", "-1.5E-7"),
@@ -70,11 +62,10 @@ def test_parameter_files_give_the_text_of_each_value(text: str, values: dict[str
         ("!!float 1", "1"),
         ("1_000.5", "1000.5"),
         ("0755", "493"),
-    ],
-)
-def test_fractions_in_files_of_users_keep_their_spelling(text: str, value: str) -> None:
-    # BTO-12: KUDO 0.19 wrote large numbers with an exponent, and no number as it was given.
-    assert parse_parameter_file("f.yaml", f"A: {text}", spelling=True) == {"A": value}
+    ]
+    for text, value in table:
+        # BTO-12: KUDO 0.19 wrote large numbers with an exponent, and no number as it was given.
+        assert parse_parameter_file("f.yaml", f"A: {text}", spelling=True) == {"A": value}
 
 
 def test_fractions_in_files_of_children_are_as_before() -> None:
@@ -104,19 +95,20 @@ def test_null_values_in_parameter_files_are_all_named() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("text", "why"),
-    [
+def test_files_that_are_no_yaml_mapping_are_refused(subtests: pytest.Subtests) -> None:
+    table = [
         ("a: b: c", "line 1, column 5: mapping values are not allowed in this context"),
         ("- a", "a mapping of names to values is needed"),
         ("word", "a mapping of names to values is needed"),
-    ],
-)
-def test_files_that_are_no_yaml_mapping_are_refused(text: str, why: str) -> None:
-    with pytest.raises(InvalidInput) as caught:
-        parse_parameter_file("f.yaml", text)
-    assert str(caught.value) == f"error unmarshalling content of parameter file f.yaml: {why}"
-    assert {problem.reason for problem in caught.value.problems} == {"ParameterInvalid"}
+    ]
+    for text, why in table:
+        with subtests.test(text=text, why=why):
+            with pytest.raises(InvalidInput) as caught:
+                parse_parameter_file("f.yaml", text)
+            assert (
+                str(caught.value) == f"error unmarshalling content of parameter file f.yaml: {why}"
+            )
+            assert {problem.reason for problem in caught.value.problems} == {"ParameterInvalid"}
 
 
 def test_values_that_would_be_huge_as_block_yaml_are_refused() -> None:

@@ -61,10 +61,11 @@ def test_it_counts_in_any_scope(found: Rule, text: str, *, cluster: bool) -> Non
     assert text in could(found, cluster=cluster)
 
 
-@pytest.mark.parametrize(("found", "text"), IN_ALL_NAMESPACES)
-def test_it_counts_outside_of_the_own_namespace(found: Rule, text: str) -> None:
-    assert text in could(found, cluster=True)
-    assert could(found, cluster=False) == ""
+def test_it_counts_outside_of_the_own_namespace(subtests: pytest.Subtests) -> None:
+    for found, text in IN_ALL_NAMESPACES:
+        with subtests.test(found=found, text=text):
+            assert text in could(found, cluster=True)
+            assert could(found, cluster=False) == ""
 
 
 @pytest.mark.parametrize("cluster", [False, True])

@@ -73,37 +73,36 @@ CRD = obj("apiextensions.k8s.io/v1", "CustomResourceDefinition")
 OWN_CRD = {**CRD, "metadata": OWN["metadata"]}
 
 
-@pytest.mark.parametrize(
-    ("task", "verbs"), [("Apply", APPLY), ("Delete", "delete get"), ("Toggle", TOGGLE)]
-)
-def test_a_task_needs_what_it_sends_for_namespaced_objects(task: str, verbs: str) -> None:
-    found = of_task(task, SERVICE, parameter="on")
-    assert rows(found.namespaced) - {FINALIZERS} == {("", "services", verbs, "")}
-    assert (FINALIZERS in rows(found.namespaced)) == (task != "Delete")
-    assert (found.cluster, found.notes) == ((), ())
+def test_a_task_needs_what_it_sends_for_namespaced_objects(subtests: pytest.Subtests) -> None:
+    for task, verbs in [("Apply", APPLY), ("Delete", "delete get"), ("Toggle", TOGGLE)]:
+        with subtests.test(task=task, verbs=verbs):
+            found = of_task(task, SERVICE, parameter="on")
+            assert rows(found.namespaced) - {FINALIZERS} == {("", "services", verbs, "")}
+            assert (FINALIZERS in rows(found.namespaced)) == (task != "Delete")
+            assert (found.cluster, found.notes) == ((), ())
 
 
-@pytest.mark.parametrize(
-    ("task", "sent", "verbs"),
-    [
+def test_a_task_needs_more_for_cluster_scoped_objects(subtests: pytest.Subtests) -> None:
+    table: list[tuple[str, Json, str]] = [
         ("Apply", CLASS, "create get list patch"),
         ("Apply", OWN, "create delete get list patch"),
         ("Delete", CLASS, "delete get patch"),
         ("Toggle", CLASS, "create delete get list patch"),
-    ],
-)
-def test_a_task_needs_more_for_cluster_scoped_objects(task: str, sent: Json, verbs: str) -> None:
-    found = of_task(task, sent, parameter="on")
-    assert rows(found.cluster) == {("scheduling.k8s.io", "priorityclasses", verbs, "")}
+    ]
+    for task, sent, verbs in table:
+        with subtests.test(task=task, sent=sent, verbs=verbs):
+            found = of_task(task, sent, parameter="on")
+            assert rows(found.cluster) == {("scheduling.k8s.io", "priorityclasses", verbs, "")}
 
 
-@pytest.mark.parametrize("task", ["Apply", "Delete", "Toggle"])
-def test_nobody_needs_rights_on_inventories(task: str) -> None:
-    found = of_task(task, obj("kudo.dev/v1beta1", "Inventory"), parameter="on")
+def test_nobody_needs_rights_on_inventories(subtests: pytest.Subtests) -> None:
+    for task in ["Apply", "Delete", "Toggle"]:
+        with subtests.test(task=task):
+            found = of_task(task, obj("kudo.dev/v1beta1", "Inventory"), parameter="on")
 
-    assert rows(found.namespaced) <= {FINALIZERS}
-    [note] = found.notes
-    assert "only KUDO writes Inventories" in note
+            assert rows(found.namespaced) <= {FINALIZERS}
+            [note] = found.notes
+            assert "only KUDO writes Inventories" in note
 
 
 def test_inventories_that_are_not_rendered_need_no_rights() -> None:
@@ -136,19 +135,15 @@ def annotated(one: Json, **annotations: str) -> Json:
 CLAIM = obj("v1", "PersistentVolumeClaim")
 
 
-@pytest.mark.parametrize(
-    ("sent", "resource", "verbs"),
-    [
+def test_pruning_needs_the_deletion_of_what_it_may_delete() -> None:
+    table: list[tuple[Json, str, str]] = [
         (SERVICE, "services", TOGGLE),
         (CLAIM, "persistentvolumeclaims", APPLY),
         (annotated(CLAIM, prune="true"), "persistentvolumeclaims", TOGGLE),
         (annotated(SERVICE, deletion_policy="retain"), "services", APPLY),
-    ],
-)
-def test_pruning_needs_the_deletion_of_what_it_may_delete(
-    sent: Json, resource: str, verbs: str
-) -> None:
-    assert rows(pruning(sent).namespaced) - {FINALIZERS} == {("", resource, verbs, "")}
+    ]
+    for sent, resource, verbs in table:
+        assert rows(pruning(sent).namespaced) - {FINALIZERS} == {("", resource, verbs, "")}
 
 
 def test_pruning_needs_more_for_cluster_scoped_objects() -> None:
@@ -156,14 +151,11 @@ def test_pruning_needs_more_for_cluster_scoped_objects() -> None:
     assert rows(pruning(CLASS).cluster) == {row}
 
 
-@pytest.mark.parametrize(
-    ("of_version", "own", "verbs"), [(True, False, APPLY), (None, True, TOGGLE)]
-)
-def test_the_instance_says_whether_it_is_pruned(
-    of_version: bool | None, own: bool, verbs: str
-) -> None:
-    found = pruning(SERVICE, of_version=of_version, own=own)
-    assert ("", "services", verbs, "") in rows(found.namespaced)
+def test_the_instance_says_whether_it_is_pruned(subtests: pytest.Subtests) -> None:
+    for of_version, own, verbs in [(True, False, APPLY), (None, True, TOGGLE)]:
+        with subtests.test(of_version=of_version, own=own, verbs=verbs):
+            found = pruning(SERVICE, of_version=of_version, own=own)
+            assert ("", "services", verbs, "") in rows(found.namespaced)
 
 
 def test_rights_of_all_plans_and_tasks_are_joined() -> None:
@@ -295,19 +287,18 @@ def test_the_rules_of_cluster_roles_are_needed_and_wildcards_are_noted() -> None
     assert ["a rule with *" in note for note in found.notes] == [True]
 
 
-@pytest.mark.parametrize(
-    ("binding", "role", "plural"),
-    [
+def test_a_binding_needs_bind_on_its_role(subtests: pytest.Subtests) -> None:
+    table = [
         ("RoleBinding", "Role", "roles"),
         ("RoleBinding", "ClusterRole", "clusterroles"),
         ("ClusterRoleBinding", "ClusterRole", "clusterroles"),
-    ],
-)
-def test_a_binding_needs_bind_on_its_role(binding: str, role: str, plural: str) -> None:
-    reference = {"apiGroup": RBAC, "kind": role, "name": "edit"}
-    found = of_task("Apply", obj(f"{RBAC}/v1", binding, roleRef=reference))
-    where = found.namespaced if binding == "RoleBinding" else found.cluster
-    assert (RBAC, plural, "bind", "edit") in rows(where)
+    ]
+    for binding, role, plural in table:
+        with subtests.test(binding=binding, role=role, plural=plural):
+            reference = {"apiGroup": RBAC, "kind": role, "name": "edit"}
+            found = of_task("Apply", obj(f"{RBAC}/v1", binding, roleRef=reference))
+            where = found.namespaced if binding == "RoleBinding" else found.cluster
+            assert (RBAC, plural, "bind", "edit") in rows(where)
 
 
 def test_deleting_a_role_needs_no_rules_of_it() -> None:
@@ -352,14 +343,15 @@ def test_a_removed_version_counts_as_the_one_that_it_is_applied_as() -> None:
     assert ("networking.k8s.io", "ingresses", APPLY, "") in rows(found.namespaced)
 
 
-@pytest.mark.parametrize(
-    "kind", ["A" * 1_000_000, "Service\n# rules:", "\x1b[31mService", "a/b", "é"]
-)
-def test_a_hostile_kind_is_noted_in_one_short_line_and_gets_no_rule(kind: str) -> None:
-    found = of_task("Apply", obj("v1", kind))
-    assert rows(found.namespaced) == {FINALIZERS}
-    assert len(found.notes) == 1
-    assert all(note.isprintable() and len(note) < 400 for note in found.notes)
+def test_a_hostile_kind_is_noted_in_one_short_line_and_gets_no_rule(
+    subtests: pytest.Subtests,
+) -> None:
+    for kind in ["A" * 1_000_000, "Service\n# rules:", "\x1b[31mService", "a/b", "é"]:
+        with subtests.test(kind=kind):
+            found = of_task("Apply", obj("v1", kind))
+            assert rows(found.namespaced) == {FINALIZERS}
+            assert len(found.notes) == 1
+            assert all(note.isprintable() and len(note) < 400 for note in found.notes)
 
 
 def test_thousands_of_kinds_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -32,9 +32,8 @@ def base64_of(content: bytes) -> str:
     return base64.b64encode(content).decode()
 
 
-@pytest.mark.parametrize(
-    ("entry", "content", "fields"),
-    [
+def test_a_file_becomes_an_object() -> None:
+    table: list[tuple[PipeFile, bytes | dict[str, str], JsonObject]] = [
         (file("/tmp/index.html"), BYTES, {"binaryData": {"index.html": base64_of(BYTES)}}),
         (file("/tmp/a//b/../c.txt"), b"", {"binaryData": {"c.txt": ""}}),
         (
@@ -49,17 +48,14 @@ def base64_of(content: bytes) -> str:
             {"A": "\u00e9"},
             {"type": "Opaque", "data": {"A": base64_of("\u00e9".encode())}},
         ),
-    ],
-)
-def test_a_file_becomes_an_object(
-    entry: PipeFile, content: bytes | dict[str, str], fields: JsonObject
-) -> None:
-    assert artifact(entry, content, "i.k") == {
-        "apiVersion": "v1",
-        "kind": entry.kind,
-        "metadata": {"name": "i.k"},
-        **fields,
-    }
+    ]
+    for entry, content, fields in table:
+        assert artifact(entry, content, "i.k") == {
+            "apiVersion": "v1",
+            "kind": entry.kind,
+            "metadata": {"name": "i.k"},
+            **fields,
+        }
 
 
 def test_an_env_file_that_cannot_be_read_is_fatal_and_not_quoted() -> None:

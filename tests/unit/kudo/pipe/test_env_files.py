@@ -10,9 +10,8 @@ from kudo.pipe.envfile import EnvFileError
 LONGEST = 64 * 1024 - 1
 
 
-@pytest.mark.parametrize(
-    ("content", "values"),
-    [
+def test_a_value_is_all_after_the_first_equals_sign() -> None:
+    table: list[tuple[bytes, dict[str, str]]] = [
         (b"", {}),
         (b"A=1", {"A": "1"}),
         (b"A=1\nB=2\n", {"A": "1", "B": "2"}),
@@ -29,15 +28,13 @@ LONGEST = 64 * 1024 - 1
         (b".a-b_C.9=x\n-=y\n.x=z", {".a-b_C.9": "x", "-": "y", ".x": "z"}),
         ("A=\u00e9\U0001f600".encode(), {"A": "\u00e9\U0001f600"}),
         (b"A=" + b"x" * (LONGEST - 2), {"A": "x" * (LONGEST - 2)}),
-    ],
-)
-def test_a_value_is_all_after_the_first_equals_sign(content: bytes, values: dict[str, str]) -> None:
-    assert parse_env_file(content) == values
+    ]
+    for content, values in table:
+        assert parse_env_file(content) == values
 
 
-@pytest.mark.parametrize(
-    ("line", "words"),
-    [
+def test_a_line_that_cannot_be_read_is_told_by_its_number_alone(subtests: pytest.Subtests) -> None:
+    table: list[tuple[bytes, str]] = [
         (b"SECRET", "line 2 has no '='"),
         (b"export SECRET=1", "line 2 has no valid key"),
         (b"SECRET =1", "line 2 has no valid key"),
@@ -49,12 +46,12 @@ def test_a_value_is_all_after_the_first_equals_sign(content: bytes, values: dict
         (b"\xef\xbb\xbfSECRET=1", "line 2 has no valid key"),
         (b"SECRET=\xff", "line 2 is not valid UTF-8"),
         (b"SECRET=" + b"x" * LONGEST, "line 2 is longer than 65535 bytes"),
-    ],
-)
-def test_a_line_that_cannot_be_read_is_told_by_its_number_alone(line: bytes, words: str) -> None:
-    with pytest.raises(EnvFileError, match=words) as caught:
-        parse_env_file(b"A=1\n" + line + b"\n")
-    assert "SECRET" not in str(caught.value)
+    ]
+    for line, words in table:
+        with subtests.test(line=line, words=words):
+            with pytest.raises(EnvFileError, match=words) as caught:
+                parse_env_file(b"A=1\n" + line + b"\n")
+            assert "SECRET" not in str(caught.value)
 
 
 @given(st.binary(max_size=300))

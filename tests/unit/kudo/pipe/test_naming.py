@@ -82,9 +82,10 @@ def test_a_key_of_configmap_and_secret_may_differ_by_more_than_its_name_shows() 
 LONG = "x" * 240
 
 
-@pytest.mark.parametrize(
-    ("found", "text"),
-    [
+def test_a_plan_whose_pipes_have_no_names_of_their_own_cannot_run(
+    subtests: pytest.Subtests,
+) -> None:
+    table: list[tuple[OperatorVersion, str]] = [
         (
             version(pipe("one", "k"), pipe("two", "k"), deploy=[("p", "s", ["one", "two"])]),
             "duplicated pipe key k",
@@ -125,15 +126,13 @@ LONG = "x" * 240
                 f"i.deploy.p.s.one.{'x' * 23}..., which has 257 characters; 253 are allowed"
             ),
         ),
-    ],
-)
-def test_a_plan_whose_pipes_have_no_names_of_their_own_cannot_run(
-    found: OperatorVersion, text: str
-) -> None:
-    with pytest.raises(FatalTaskError) as caught:
-        pipes("i", "deploy", found)
-    assert caught.value.reason == "InvalidPlan"
-    assert str(caught.value) == f"could not make task pipes: {text}"
+    ]
+    for found, text in table:
+        with subtests.test(found=found, text=text):
+            with pytest.raises(FatalTaskError) as caught:
+                pipes("i", "deploy", found)
+            assert caught.value.reason == "InvalidPlan"
+            assert str(caught.value) == f"could not make task pipes: {text}"
 
 
 def test_a_name_of_253_characters_is_allowed() -> None:

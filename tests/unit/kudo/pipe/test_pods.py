@@ -57,9 +57,8 @@ def test_the_first_document_of_a_template_is_the_pod_and_needs_no_name() -> None
     assert read_pod(text) == {"apiVersion": "v1", "kind": "Pod", "spec": {}}
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
+def test_what_is_no_pod_is_refused(subtests: pytest.Subtests) -> None:
+    table = [
         ("", "a Kubernetes object must be a mapping"),
         ("- a", "a Kubernetes object must be a mapping"),
         ("a: b: c", "line 1"),
@@ -100,14 +99,14 @@ def test_the_first_document_of_a_template_is_the_pod_and_needs_no_name() -> None
             "{apiVersion: v1, kind: Pod, spec: {initContainers: [{volumeMounts: [{name: a}]}]}}",
             "spec.initContainers[].volumeMounts is not a list of mounts",
         ),
-    ],
-)
-def test_what_is_no_pod_is_refused(text: str, words: str) -> None:
-    with pytest.raises(FatalTaskError) as caught:
-        read_pod(text)
-    assert caught.value.reason == "ResourceUnmarshalError"
-    assert str(caught.value).startswith("pipe pod cannot be read: ")
-    assert words in str(caught.value)
+    ]
+    for text, words in table:
+        with subtests.test(text=text, words=words):
+            with pytest.raises(FatalTaskError) as caught:
+                read_pod(text)
+            assert caught.value.reason == "ResourceUnmarshalError"
+            assert str(caught.value).startswith("pipe pod cannot be read: ")
+            assert words in str(caught.value)
 
 
 CONTAINERS = (
@@ -123,9 +122,8 @@ VOLUME = (
 )
 
 
-@pytest.mark.parametrize(
-    ("change", "problem"),
-    [
+def test_a_pod_that_cannot_hand_files_on_is_told_why() -> None:
+    table: list[tuple[Edit, str]] = [
         (lambda spec: spec.update(containers=[{"name": "c"}]), CONTAINERS),
         (lambda spec: spec["initContainers"].append({"name": "second"}), ONE_INIT),
         (lambda spec: spec.update(initContainers=[]), ONE_INIT),
@@ -145,10 +143,9 @@ VOLUME = (
             lambda spec: spec["initContainers"][0].pop("volumeMounts"),
             "pipe pod should save generated artifacts in shared",
         ),
-    ],
-)
-def test_a_pod_that_cannot_hand_files_on_is_told_why(change: Edit, problem: str) -> None:
-    assert list(validate(changed(change), [file("/tmp/a")])) == [problem]
+    ]
+    for change, problem in table:
+        assert list(validate(changed(change), [file("/tmp/a")])) == [problem]
 
 
 @pytest.mark.parametrize("policy", [None, "", "OnFailure"])
@@ -200,9 +197,8 @@ def test_the_number_of_files_has_a_limit() -> None:
     assert list(validate(POD, files)) == ["pipe task names 101 files; at most 100 are copied"]
 
 
-@pytest.mark.parametrize(
-    ("mount", "path"),
-    [
+def test_a_file_below_the_mount_path_is_taken() -> None:
+    table = [
         ("/tmp", "/tmp/a/b.txt"),
         ("/tmp/", "/tmp//a"),
         ("/tmp", "//tmp/a"),
@@ -211,15 +207,13 @@ def test_the_number_of_files_has_a_limit() -> None:
         ("tmp", "tmp/a"),
         ("tmp", "./tmp/a"),
         ("/tmp", "/tmp/a/.hidden"),
-    ],
-)
-def test_a_file_below_the_mount_path_is_taken(mount: str, path: str) -> None:
-    assert list(validate(mounted_at(mount), [file(path)])) == []
+    ]
+    for mount, path in table:
+        assert list(validate(mounted_at(mount), [file(path)])) == []
 
 
-@pytest.mark.parametrize(
-    ("mount", "path", "more"),
-    [
+def test_a_file_elsewhere_is_not_taken(subtests: pytest.Subtests) -> None:
+    table = [
         ("/tmp", "/tmp", ""),
         ("/tmp", "/tmp/", ""),
         ("/tmp", "/tmp/../etc/passwd", ""),
@@ -230,20 +224,21 @@ def test_a_file_below_the_mount_path_is_taken(mount: str, path: str) -> None:
         ("tmp", "../tmp/a", ""),
         ("/tmp", "/tmp/.hidden", ": a name that begins with a dot is not taken"),
         ("/tmp", "/tmp/.a/b", ": a name that begins with a dot is not taken"),
-    ],
-)
-def test_a_file_elsewhere_is_not_taken(mount: str, path: str, more: str) -> None:
-    expected = f"pipe file {path} should be a child of {mount} mount path{more}"
-    assert list(validate(mounted_at(mount), [file(path)])) == [expected]
-    assert list(validate(mounted_at(mount), [env_file(path)])) == [expected]
+    ]
+    for mount, path, more in table:
+        with subtests.test(mount=mount, path=path, more=more):
+            expected = f"pipe file {path} should be a child of {mount} mount path{more}"
+            assert list(validate(mounted_at(mount), [file(path)])) == [expected]
+            assert list(validate(mounted_at(mount), [env_file(path)])) == [expected]
 
 
-@pytest.mark.parametrize("name", ["a$b", "a b", "\u00e9", "d/..x", "x" * 254])
-def test_the_whole_name_of_a_file_must_be_a_key(name: str) -> None:
-    (problem,) = validate(POD, [file(f"/tmp/{name}")])
-    assert problem.startswith(f"pipe file /tmp/{name} cannot be a key of a ConfigMap")
+def test_the_whole_name_of_a_file_must_be_a_key(subtests: pytest.Subtests) -> None:
+    for name in ["a$b", "a b", "\u00e9", "d/..x", "x" * 254]:
+        with subtests.test(name=name):
+            (problem,) = validate(POD, [file(f"/tmp/{name}")])
+            assert problem.startswith(f"pipe file /tmp/{name} cannot be a key of a ConfigMap")
 
 
-@pytest.mark.parametrize("name", ["a$b", "a b"])
-def test_the_name_of_an_env_file_is_no_key(name: str) -> None:
-    assert list(validate(POD, [env_file(f"/tmp/{name}")])) == []
+def test_the_name_of_an_env_file_is_no_key() -> None:
+    for name in ["a$b", "a b"]:
+        assert list(validate(POD, [env_file(f"/tmp/{name}")])) == []

@@ -124,9 +124,8 @@ CRASHED = {
 }
 
 
-@pytest.mark.parametrize(
-    ("pod", "parts"),
-    [
+def test_a_waiting_step_says_what_the_pod_is_at(subtests: pytest.Subtests) -> None:
+    table: list[tuple[JsonObject, list[str]]] = [
         (pod_with("Running", **READY), []),
         (pod_with("Pending"), ["ns/p", "Pending"]),
         (pod_with("Running"), ["ns/p", "Running"]),
@@ -153,12 +152,12 @@ CRASHED = {
             ),
             ["init container gen ended with exit code 1 (Error)"],
         ),
-    ],
-)
-def test_a_waiting_step_says_what_the_pod_is_at(pod: JsonObject, parts: list[str]) -> None:
-    message = waits_for(pod)
-    assert bool(message) == bool(parts)
-    assert all(part in message for part in parts), message
+    ]
+    for pod, parts in table:
+        with subtests.test(pod=pod, parts=parts):
+            message = waits_for(pod)
+            assert bool(message) == bool(parts)
+            assert all(part in message for part in parts), message
 
 
 def test_an_init_container_that_succeeded_is_not_told() -> None:
@@ -166,9 +165,7 @@ def test_an_init_container_that_succeeded_is_not_told() -> None:
     assert "gen" not in waits_for(pod_with("Pending", initContainerStatuses=[done]))
 
 
-@pytest.mark.parametrize(
-    ("phase", "ended"),
-    [("Pending", False), ("Running", False), ("Failed", True), ("Succeeded", True)],
-)
-def test_a_pod_ends_by_its_phase(phase: str, ended: bool) -> None:
-    assert has_ended(pod_with(phase)) is ended
+def test_a_pod_ends_by_its_phase() -> None:
+    table = [("Pending", False), ("Running", False), ("Failed", True), ("Succeeded", True)]
+    for phase, ended in table:
+        assert has_ended(pod_with(phase)) is ended

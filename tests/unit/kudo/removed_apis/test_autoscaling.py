@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 from kudo.removed_apis import modernized
 
 Json = dict[str, Any]
@@ -21,9 +19,8 @@ def upgraded(spec: Json) -> Any:
 OBJECT = {"kind": "Service", "name": "web", "apiVersion": "v1"}
 
 
-@pytest.mark.parametrize(
-    ("metric", "expected"),
-    [
+def test_metrics_of_v2beta1_get_the_structure_of_v2() -> None:
+    table: list[tuple[Any, Any]] = [
         (
             {"type": "Resource", "resource": {"name": "cpu", "targetAverageUtilization": 60}},
             {
@@ -128,12 +125,11 @@ OBJECT = {"kind": "Service", "name": "web", "apiVersion": "v1"}
         ({"type": "Resource", "resource": {"name": "cpu"}}, None),
         ({"type": "Pods", "pods": "all"}, None),
         ("cpu", None),
-    ],
-)
-def test_metrics_of_v2beta1_get_the_structure_of_v2(metric: Any, expected: Any) -> None:
-    assert upgraded({"metrics": [metric]}) == {
-        "metrics": [metric if expected is None else expected]
-    }
+    ]
+    for metric, expected in table:
+        assert upgraded({"metrics": [metric]}) == {
+            "metrics": [metric if expected is None else expected]
+        }
 
 
 def test_an_autoscaler_without_metrics_stays_as_it_is() -> None:

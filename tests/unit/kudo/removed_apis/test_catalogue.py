@@ -18,9 +18,8 @@ def obj(api_version: str, kind: str, **fields: Any) -> Json:
     return {"apiVersion": api_version, "kind": kind, "metadata": {"name": "x"}, **fields}
 
 
-@pytest.mark.parametrize(
-    ("old", "kind", "new", "release"),
-    [
+def test_a_version_that_changed_its_name_alone_is_renamed(subtests: pytest.Subtests) -> None:
+    table = [
         ("apps/v1beta1", "ControllerRevision", "apps/v1", "1.16"),
         ("apps/v1beta2", "DaemonSet", "apps/v1", "1.16"),
         ("apps/v1beta2", "Deployment", "apps/v1", "1.16"),
@@ -60,19 +59,16 @@ def obj(api_version: str, kind: str, **fields: Any) -> Json:
             "flowcontrol.apiserver.k8s.io/v1",
             "1.32",
         ),
-    ],
-)
-def test_a_version_that_changed_its_name_alone_is_renamed(
-    old: str, kind: str, new: str, release: str
-) -> None:
-    source = obj(old, kind, spec={"a": [1, {"b": None}]})
-    assert modernized(source) == {**source, "apiVersion": new}
-    assert removed_in(old, kind) == release
+    ]
+    for old, kind, new, release in table:
+        with subtests.test(old=old, kind=kind, new=new, release=release):
+            source = obj(old, kind, spec={"a": [1, {"b": None}]})
+            assert modernized(source) == {**source, "apiVersion": new}
+            assert removed_in(old, kind) == release
 
 
-@pytest.mark.parametrize(
-    ("api_version", "kind"),
-    [
+def test_what_was_never_removed_has_no_successor_and_is_no_error(subtests: pytest.Subtests) -> None:
+    table = [
         ("v1", "ConfigMap"),
         ("apps/v1", "Deployment"),
         ("policy/v1", "PodDisruptionBudget"),
@@ -80,18 +76,15 @@ def test_a_version_that_changed_its_name_alone_is_renamed(
         ("apps/v1beta1", "DaemonSet"),
         ("coordination.k8s.io/v1beta1", "LeaseCandidate"),
         ("cert-manager.io/v1alpha2", "Certificate"),
-    ],
-)
-def test_what_was_never_removed_has_no_successor_and_is_no_error(
-    api_version: str, kind: str
-) -> None:
-    assert modernized(obj(api_version, kind)) is None
-    assert removed_in(api_version, kind) is None
+    ]
+    for api_version, kind in table:
+        with subtests.test(api_version=api_version, kind=kind):
+            assert modernized(obj(api_version, kind)) is None
+            assert removed_in(api_version, kind) is None
 
 
-@pytest.mark.parametrize(
-    ("api_version", "kind", "text"),
-    [
+def test_what_has_no_successor_says_what_to_do(subtests: pytest.Subtests) -> None:
+    table = [
         (
             "policy/v1beta1",
             "PodSecurityPolicy",
@@ -110,12 +103,12 @@ def test_what_was_never_removed_has_no_successor_and_is_no_error(
             "was removed in Kubernetes 1.14: use a MutatingWebhookConfiguration",
         ),
         ("extensions/v1beta1", "ThirdPartyResource", "use a CustomResourceDefinition"),
-    ],
-)
-def test_what_has_no_successor_says_what_to_do(api_version: str, kind: str, text: str) -> None:
-    with pytest.raises(NoSuccessor) as raised:
-        modernized(obj(api_version, kind))
-    assert text in str(raised.value)
+    ]
+    for api_version, kind, text in table:
+        with subtests.test(api_version=api_version, kind=kind, text=text):
+            with pytest.raises(NoSuccessor) as raised:
+                modernized(obj(api_version, kind))
+            assert text in str(raised.value)
 
 
 def test_no_upgrade_leads_to_another_removed_version() -> None:

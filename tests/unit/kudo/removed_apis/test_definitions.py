@@ -96,22 +96,24 @@ def test_a_definition_that_prunes_keeps_its_schema_as_it_is() -> None:
     assert spec["preserveUnknownFields"] is False
 
 
-@pytest.mark.parametrize("keep", [None, True])
-def test_nothing_is_pruned_where_nothing_was_pruned(keep: bool | None) -> None:
-    schema = {"properties": {"spec": {"properties": {"size": {"type": "string"}}}}}
-    spec = spec_of(version="v1", preserveUnknownFields=keep, validation={"openAPIV3Schema": schema})
-    root = spec["versions"][0]["schema"]["openAPIV3Schema"]
-    assert spec["preserveUnknownFields"] is False
-    assert root[PRESERVE] is True
-    assert root["properties"]["spec"][PRESERVE] is True
+def test_nothing_is_pruned_where_nothing_was_pruned(subtests: pytest.Subtests) -> None:
+    for keep in [None, True]:
+        with subtests.test(keep=keep):
+            schema = {"properties": {"spec": {"properties": {"size": {"type": "string"}}}}}
+            spec = spec_of(
+                version="v1", preserveUnknownFields=keep, validation={"openAPIV3Schema": schema}
+            )
+            root = spec["versions"][0]["schema"]["openAPIV3Schema"]
+            assert spec["preserveUnknownFields"] is False
+            assert root[PRESERVE] is True
+            assert root["properties"]["spec"][PRESERVE] is True
 
 
 CLIENT = {"service": {"namespace": "n", "name": "s"}}
 
 
-@pytest.mark.parametrize(
-    ("conversion", "expected"),
-    [
+def test_a_conversion_webhook_is_a_mapping_of_its_own() -> None:
+    table: list[tuple[Any, Any]] = [
         ({"strategy": "None"}, {"strategy": "None"}),
         (
             {"strategy": "Webhook", "webhookClientConfig": CLIENT},
@@ -136,32 +138,30 @@ CLIENT = {"service": {"namespace": "n", "name": "s"}}
             {"strategy": "Webhook", "webhook": {"conversionReviewVersions": ["v1beta1"]}},
         ),
         ("Webhook", "Webhook"),
-    ],
-)
-def test_a_conversion_webhook_is_a_mapping_of_its_own(conversion: Any, expected: Any) -> None:
-    assert spec_of(version="v1", conversion=conversion)["conversion"] == expected
+    ]
+    for conversion, expected in table:
+        assert spec_of(version="v1", conversion=conversion)["conversion"] == expected
 
 
 APPROVAL = "api-approved.kubernetes.io"
 
 
-@pytest.mark.parametrize(
-    ("group", "annotated"),
-    [
+def test_groups_that_look_like_those_of_kubernetes_say_that_they_are_unapproved(
+    subtests: pytest.Subtests,
+) -> None:
+    table: list[tuple[Any, bool]] = [
         ("sparkoperator.k8s.io", True),
         ("k8s.io", True),
         ("apps.kubernetes.io", True),
         ("notk8s.io", False),
         ("example.com", False),
         (None, False),
-    ],
-)
-def test_groups_that_look_like_those_of_kubernetes_say_that_they_are_unapproved(
-    group: Any, annotated: bool
-) -> None:
-    metadata = upgraded(crd(version="v1", group=group))["metadata"]
-    text = metadata.get("annotations", {}).get(APPROVAL, "")
-    assert text.startswith("unapproved") is annotated
+    ]
+    for group, annotated in table:
+        with subtests.test(group=group, annotated=annotated):
+            metadata = upgraded(crd(version="v1", group=group))["metadata"]
+            text = metadata.get("annotations", {}).get(APPROVAL, "")
+            assert text.startswith("unapproved") is annotated
 
 
 def test_an_approval_that_is_there_stays() -> None:
@@ -170,20 +170,18 @@ def test_an_approval_that_is_there_stays() -> None:
     assert upgraded(source)["metadata"]["annotations"] == annotations
 
 
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [
+def test_a_field_that_is_not_understood_stays_for_the_api_server() -> None:
+    table: list[tuple[str, Any]] = [
         ("versions", "v1"),
         ("versions", [1, None]),
         ("preserveUnknownFields", "no"),
         ("names", []),
         ("scope", 5),
-    ],
-)
-def test_a_field_that_is_not_understood_stays_for_the_api_server(field: str, value: Any) -> None:
-    assert spec_of(**{field: value})[field] == value
+    ]
+    for field, value in table:
+        assert spec_of(**{field: value})[field] == value
 
 
-@pytest.mark.parametrize("schema", ["x", {"openAPIV3Schema": "x"}])
-def test_a_schema_that_is_not_understood_stays_for_the_api_server(schema: Any) -> None:
-    assert spec_of(versions=[version(schema=schema)])["versions"][0]["schema"] == schema
+def test_a_schema_that_is_not_understood_stays_for_the_api_server() -> None:
+    for schema in ["x", {"openAPIV3Schema": "x"}]:
+        assert spec_of(versions=[version(schema=schema)])["versions"][0]["schema"] == schema

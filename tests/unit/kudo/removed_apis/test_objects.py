@@ -29,9 +29,8 @@ NO_POD = {
 }
 
 
-@pytest.mark.parametrize(
-    ("selector", "expected"),
-    [
+def test_an_empty_selector_of_a_budget_goes_on_selecting_no_pod(subtests: pytest.Subtests) -> None:
+    table: list[tuple[Any, Any]] = [
         ({}, NO_POD),
         ({"matchLabels": {}}, NO_POD),
         ({"matchLabels": None, "matchExpressions": []}, NO_POD),
@@ -43,23 +42,20 @@ NO_POD = {
         ({"matchLabels": False}, {"matchLabels": False}),
         (None, None),
         ("a=b", "a=b"),
-    ],
-)
-def test_an_empty_selector_of_a_budget_goes_on_selecting_no_pod(
-    selector: Any, expected: Any
-) -> None:
-    spec = {"minAvailable": 1, "selector": selector}
-    assert upgraded("policy/v1beta1", "PodDisruptionBudget", spec=spec) == {
-        "spec": {"minAvailable": 1, "selector": expected}
-    }
+    ]
+    for selector, expected in table:
+        with subtests.test(selector=selector, expected=expected):
+            spec = {"minAvailable": 1, "selector": selector}
+            assert upgraded("policy/v1beta1", "PodDisruptionBudget", spec=spec) == {
+                "spec": {"minAvailable": 1, "selector": expected}
+            }
 
 
 # RBAC
 
 
-@pytest.mark.parametrize(
-    ("subject", "expected"),
-    [
+def test_subjects_of_v1alpha1_name_a_group_instead_of_a_version(subtests: pytest.Subtests) -> None:
+    table: list[tuple[Any, Any]] = [
         (
             {"kind": "ServiceAccount", "apiVersion": "v1", "name": "a", "namespace": "n"},
             {"kind": "ServiceAccount", "apiGroup": "", "name": "a", "namespace": "n"},
@@ -80,13 +76,11 @@ def test_an_empty_selector_of_a_budget_goes_on_selecting_no_pod(
         ),
         ({"kind": "Robot"}, {"kind": "Robot"}),
         ("User a", "User a"),
-    ],
-)
-def test_subjects_of_v1alpha1_name_a_group_instead_of_a_version(
-    subject: Any, expected: Any
-) -> None:
-    target = upgraded(f"{RBAC}/v1alpha1", "RoleBinding", subjects=[subject])
-    assert target == {"subjects": [expected]}
+    ]
+    for subject, expected in table:
+        with subtests.test(subject=subject, expected=expected):
+            target = upgraded(f"{RBAC}/v1alpha1", "RoleBinding", subjects=[subject])
+            assert target == {"subjects": [expected]}
 
 
 def test_bindings_of_v1beta1_stay_as_they_are() -> None:
@@ -100,9 +94,8 @@ def test_bindings_of_v1beta1_stay_as_they_are() -> None:
 # Ingresses
 
 
-@pytest.mark.parametrize(
-    ("backend", "expected"),
-    [
+def test_backends_of_an_ingress_name_service_and_port(subtests: pytest.Subtests) -> None:
+    table: list[tuple[Any, Any]] = [
         (
             {"serviceName": "web", "servicePort": 80},
             {"service": {"name": "web", "port": {"number": 80}}},
@@ -118,25 +111,27 @@ def test_bindings_of_v1beta1_stay_as_they_are() -> None:
             {"resource": {"kind": "Bucket", "name": "b"}},
         ),
         ("web:80", "web:80"),
-    ],
-)
-@pytest.mark.parametrize("group", ["extensions", "networking.k8s.io"])
-def test_backends_of_an_ingress_name_service_and_port(
-    group: str, backend: Any, expected: Any
-) -> None:
-    spec = {
-        "backend": backend,
-        "tls": [{"secretName": "s"}],
-        "rules": [{"host": "h", "http": {"paths": [{"path": "/", "backend": backend}]}}, {}, 1],
-    }
-    path = {"path": "/", "pathType": "ImplementationSpecific", "backend": expected}
-    assert upgraded(f"{group}/v1beta1", "Ingress", spec=spec) == {
-        "spec": {
-            "defaultBackend": expected,
-            "tls": [{"secretName": "s"}],
-            "rules": [{"host": "h", "http": {"paths": [path]}}, {}, 1],
-        }
-    }
+    ]
+    for group in ["extensions", "networking.k8s.io"]:
+        for backend, expected in table:
+            with subtests.test(backend=backend, expected=expected, group=group):
+                spec = {
+                    "backend": backend,
+                    "tls": [{"secretName": "s"}],
+                    "rules": [
+                        {"host": "h", "http": {"paths": [{"path": "/", "backend": backend}]}},
+                        {},
+                        1,
+                    ],
+                }
+                path = {"path": "/", "pathType": "ImplementationSpecific", "backend": expected}
+                assert upgraded(f"{group}/v1beta1", "Ingress", spec=spec) == {
+                    "spec": {
+                        "defaultBackend": expected,
+                        "tls": [{"secretName": "s"}],
+                        "rules": [{"host": "h", "http": {"paths": [path]}}, {}, 1],
+                    }
+                }
 
 
 def test_the_path_type_and_class_that_an_ingress_names_stay() -> None:
@@ -215,9 +210,8 @@ def test_a_signing_request_has_to_name_its_signer(signer: Json) -> None:
 # Endpoints and priority levels
 
 
-@pytest.mark.parametrize(
-    ("endpoint", "expected"),
-    [
+def test_the_topology_of_an_endpoint_becomes_fields(subtests: pytest.Subtests) -> None:
+    table: list[tuple[Json, Json]] = [
         (
             {
                 "addresses": ["10.0.0.1"],
@@ -235,30 +229,27 @@ def test_a_signing_request_has_to_name_its_signer(signer: Json) -> None:
         ),
         ({"topology": "here"}, {"topology": "here"}),
         ({"addresses": []}, {"addresses": []}),
-    ],
-)
-def test_the_topology_of_an_endpoint_becomes_fields(endpoint: Json, expected: Json) -> None:
-    target = upgraded("discovery.k8s.io/v1beta1", "EndpointSlice", endpoints=[endpoint])
-    assert target == {"endpoints": [expected]}
+    ]
+    for endpoint, expected in table:
+        with subtests.test(endpoint=endpoint, expected=expected):
+            target = upgraded("discovery.k8s.io/v1beta1", "EndpointSlice", endpoints=[endpoint])
+            assert target == {"endpoints": [expected]}
 
 
-@pytest.mark.parametrize(
-    ("version", "limited", "expected"),
-    [
+def test_shares_of_a_priority_level_keep_their_meaning(subtests: pytest.Subtests) -> None:
+    table: list[tuple[str, Json, Json]] = [
         ("v1beta1", {"assuredConcurrencyShares": 5}, {"nominalConcurrencyShares": 5}),
         ("v1beta2", {"assuredConcurrencyShares": 0}, {}),
         ("v1alpha1", {"assuredConcurrencyShares": "5"}, {"nominalConcurrencyShares": "5"}),
         ("v1beta3", {"nominalConcurrencyShares": 0}, {}),
         ("v1beta3", {"nominalConcurrencyShares": False}, {"nominalConcurrencyShares": False}),
         ("v1beta3", {"nominalConcurrencyShares": 7}, {"nominalConcurrencyShares": 7}),
-    ],
-)
-def test_shares_of_a_priority_level_keep_their_meaning(
-    version: str, limited: Json, expected: Json
-) -> None:
-    spec = {"type": "Limited", "limited": limited}
-    target = upgraded(f"{FLOW}/{version}", "PriorityLevelConfiguration", spec=spec)
-    assert target == {"spec": {"type": "Limited", "limited": expected}}
+    ]
+    for version, limited, expected in table:
+        with subtests.test(version=version, limited=limited, expected=expected):
+            spec = {"type": "Limited", "limited": limited}
+            target = upgraded(f"{FLOW}/{version}", "PriorityLevelConfiguration", spec=spec)
+            assert target == {"spec": {"type": "Limited", "limited": expected}}
 
 
 def test_zero_shares_stay_where_the_annotation_says_so() -> None:

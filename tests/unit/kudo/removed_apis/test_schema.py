@@ -22,9 +22,8 @@ def field(schema: Any) -> Any:
     return structural({"properties": {"a": schema}})["properties"]["a"]
 
 
-@pytest.mark.parametrize(
-    ("schema", "expected"),
-    [
+def test_every_field_gets_a_type_or_is_open() -> None:
+    table: list[tuple[Any, Json]] = [
         ({"type": "string", "pattern": "x"}, {"type": "string", "pattern": "x"}),
         ({"type": "object"}, {"type": "object", **OPEN}),
         ({}, OPEN),
@@ -49,17 +48,17 @@ def field(schema: Any) -> Any:
             {"additionalProperties": {}, "properties": {"b": {"type": "string"}}},
             {"type": "object", "properties": {"b": {"type": "string"}}, **OPEN},
         ),
-    ],
-)
-def test_every_field_gets_a_type_or_is_open(schema: Any, expected: Json) -> None:
-    assert field(schema) == expected
+    ]
+    for schema, expected in table:
+        assert field(schema) == expected
 
 
-@pytest.mark.parametrize("logic", ["anyOf", "oneOf"])
-@pytest.mark.parametrize("branches", [EITHER, EITHER[::-1]])
-def test_integer_or_string_keeps_its_meaning(logic: str, branches: list[Json]) -> None:
-    expected = {INT_OR_STRING: True, "anyOf": EITHER, "pattern": "x"}
-    assert field({logic: branches, "pattern": "x"}) == expected
+def test_integer_or_string_keeps_its_meaning(subtests: pytest.Subtests) -> None:
+    for branches in [EITHER, EITHER[::-1]]:
+        for logic in ["anyOf", "oneOf"]:
+            with subtests.test(logic=logic, branches=branches):
+                expected = {INT_OR_STRING: True, "anyOf": EITHER, "pattern": "x"}
+                assert field({logic: branches, "pattern": "x"}) == expected
 
 
 def test_other_logic_beside_integer_or_string_is_judged_too() -> None:
@@ -76,9 +75,8 @@ def test_what_is_marked_as_integer_or_string_stays() -> None:
 B = {"b": {"type": "string"}, "metadata": {"type": "string"}}
 
 
-@pytest.mark.parametrize(
-    ("schema", "kept"),
-    [
+def test_logic_stays_where_it_is_structural(subtests: pytest.Subtests) -> None:
+    table: list[tuple[Json, bool]] = [
         ({"oneOf": [{"required": ["b"]}, {"required": ["c"]}]}, True),
         ({"not": {"required": ["b"]}}, True),
         ({"anyOf": [{"properties": {"b": {"enum": ["x"]}}}]}, True),
@@ -92,15 +90,15 @@ B = {"b": {"type": "string"}, "metadata": {"type": "string"}}
         ({"not": {"properties": {"metadata": {"minLength": 1}}}}, False),
         ({"not": {"items": {"minimum": 1}}}, False),
         ({"anyOf": [{"x-kubernetes-list-type": "set"}]}, False),
-    ],
-)
-def test_logic_stays_where_it_is_structural(schema: Json, kept: bool) -> None:
-    key = next(iter(schema))
-    found = field({"type": "object", "properties": B, **schema})
-    assert found["properties"] == B
-    assert found[PRESERVE] is True
-    assert (found.get(key) == schema[key]) is kept
-    assert (key in found) is kept
+    ]
+    for schema, kept in table:
+        with subtests.test(schema=schema, kept=kept):
+            key = next(iter(schema))
+            found = field({"type": "object", "properties": B, **schema})
+            assert found["properties"] == B
+            assert found[PRESERVE] is True
+            assert (found.get(key) == schema[key]) is kept
+            assert (key in found) is kept
 
 
 def test_branches_lose_what_is_said_outside_or_only_for_people() -> None:

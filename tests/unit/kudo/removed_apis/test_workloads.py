@@ -38,13 +38,14 @@ DEFAULTS: list[tuple[str, str, Json]] = [
 ]
 
 
-@pytest.mark.parametrize(("api_version", "kind", "defaults"), DEFAULTS)
 def test_the_selector_and_the_defaults_of_the_old_version_are_written_out(
-    api_version: str, kind: str, defaults: Json
+    subtests: pytest.Subtests,
 ) -> None:
-    spec = {"template": TEMPLATE, "selector": None, "replicas": 2}
-    expected = {"template": TEMPLATE, "replicas": 2, "selector": SELECTOR, **defaults}
-    assert upgraded(api_version, kind, spec) == expected
+    for api_version, kind, defaults in DEFAULTS:
+        with subtests.test(api_version=api_version, kind=kind, defaults=defaults):
+            spec = {"template": TEMPLATE, "selector": None, "replicas": 2}
+            expected = {"template": TEMPLATE, "replicas": 2, "selector": SELECTOR, **defaults}
+            assert upgraded(api_version, kind, spec) == expected
 
 
 def test_the_selector_does_not_follow_later_labels_of_the_pods() -> None:
@@ -63,14 +64,13 @@ OWN: Json = {
 }
 
 
-@pytest.mark.parametrize(("api_version", "kind"), [(a, k) for a, k, _ in DEFAULTS])
-def test_what_a_workload_says_itself_stays(api_version: str, kind: str) -> None:
-    assert upgraded(api_version, kind, OWN) == OWN
+def test_what_a_workload_says_itself_stays() -> None:
+    for api_version, kind in [(a, k) for a, k, _ in DEFAULTS]:
+        assert upgraded(api_version, kind, OWN) == OWN
 
 
-@pytest.mark.parametrize(
-    ("strategy", "expected"),
-    [
+def test_a_rolling_update_of_extensions_takes_one_pod_at_a_time(subtests: pytest.Subtests) -> None:
+    table: list[tuple[Any, Any]] = [
         ({"type": "Recreate"}, {"type": "Recreate"}),
         (
             {"rollingUpdate": {"maxUnavailable": "50%"}},
@@ -78,39 +78,33 @@ def test_what_a_workload_says_itself_stays(api_version: str, kind: str) -> None:
         ),
         ({"rollingUpdate": "slowly"}, {"rollingUpdate": "slowly"}),
         ("Recreate", "Recreate"),
-    ],
-)
-def test_a_rolling_update_of_extensions_takes_one_pod_at_a_time(
-    strategy: Any, expected: Any
-) -> None:
-    spec = upgraded("extensions/v1beta1", "Deployment", {"strategy": strategy})
-    assert spec["strategy"] == expected
+    ]
+    for strategy, expected in table:
+        with subtests.test(strategy=strategy, expected=expected):
+            spec = upgraded("extensions/v1beta1", "Deployment", {"strategy": strategy})
+            assert spec["strategy"] == expected
 
 
-@pytest.mark.parametrize(
-    ("api_version", "kind", "field"),
-    [
+def test_fields_that_went_are_dropped() -> None:
+    table = [
         ("extensions/v1beta1", "Deployment", "rollbackTo"),
         ("apps/v1beta1", "Deployment", "rollbackTo"),
         ("extensions/v1beta1", "DaemonSet", "templateGeneration"),
-    ],
-)
-def test_fields_that_went_are_dropped(api_version: str, kind: str, field: str) -> None:
-    assert field not in upgraded(api_version, kind, {field: {"revision": 1}})
+    ]
+    for api_version, kind, field in table:
+        assert field not in upgraded(api_version, kind, {field: {"revision": 1}})
 
 
-@pytest.mark.parametrize(
-    "spec",
-    [
+def test_a_selector_that_nothing_gives_is_left_to_the_api_server() -> None:
+    table: list[Json] = [
         {"template": {"metadata": {"labels": {}}}},
         {"template": {"metadata": {"labels": "app=web"}}},
         {"template": {"metadata": []}},
         {"template": None},
         {},
-    ],
-)
-def test_a_selector_that_nothing_gives_is_left_to_the_api_server(spec: Json) -> None:
-    assert upgraded("extensions/v1beta1", "ReplicaSet", spec) == spec
+    ]
+    for spec in table:
+        assert upgraded("extensions/v1beta1", "ReplicaSet", spec) == spec
 
 
 @pytest.mark.parametrize(("api_version", "kind"), [(a, k) for a, k, _ in DEFAULTS])

@@ -78,9 +78,8 @@ def test_removed_and_deprecated_are_read_and_written() -> None:
     assert "    removed: true\n" in write_index(index)
 
 
-@pytest.mark.parametrize(
-    ("content", "text"),
-    [
+def test_what_is_no_index_is_told() -> None:
+    table: list[tuple[str, str]] = [
         ("", "validating index file: no API version defined"),
         ("entries: {}", "validating index file: no API version defined"),
         ("<html>no index</html>", "unmarshalling index file: it is not a mapping"),
@@ -91,16 +90,14 @@ def test_removed_and_deprecated_are_read_and_written() -> None:
             "validating index file: package zk is missing an operator version",
         ),
         ("#" * (MAX_INDEX + 1), f"the index is larger than {MAX_INDEX} bytes"),
-    ],
-)
-def test_what_is_no_index_is_told(content: str, text: str) -> None:
-    assert text in problem(content)
+    ]
+    for content, text in table:
+        assert text in problem(content)
 
 
 # BTO-11: an unquoted number made the whole index unreadable.
-@pytest.mark.parametrize(
-    ("entry", "why"),
-    [
+def test_an_entry_that_cannot_be_read_leaves_the_others(subtests: pytest.Subtests) -> None:
+    table = [
         ("{operatorVersion: 1.10}", "operatorVersion must be text; write it in quotes"),
         ("{operatorVersion: '1', digest: abc}", "digest must be the SHA-256 of the package"),
         ("{operatorVersion: '1', removed: 'no'}", "removed must be true or false"),
@@ -108,14 +105,16 @@ def test_what_is_no_index_is_told(content: str, text: str) -> None:
         ("{operatorVersion: '1', urls: [1]}", "urls must be texts"),
         ("{operatorVersion: '1', maintainers: [x]}", "maintainers must be mappings"),
         ("text", "it is not a mapping"),
-    ],
-)
-def test_an_entry_that_cannot_be_read_leaves_the_others(entry: str, why: str) -> None:
-    text = f"apiVersion: v1\nentries:\n  zk: [{entry}, {{operatorVersion: 2.0.0}}]\n  a: 1\n"
-    index = read_index(text.encode())
-    assert [one.operator_version for one in index.entries["zk"]] == ["2.0.0"]
-    assert index.warnings[0].startswith(f"entries.zk[0] is left out: {why}")
-    assert index.warnings[1] == "entries.a is left out: it is not a list"
+    ]
+    for entry, why in table:
+        with subtests.test(entry=entry, why=why):
+            text = (
+                f"apiVersion: v1\nentries:\n  zk: [{entry}, {{operatorVersion: 2.0.0}}]\n  a: 1\n"
+            )
+            index = read_index(text.encode())
+            assert [one.operator_version for one in index.entries["zk"]] == ["2.0.0"]
+            assert index.warnings[0].startswith(f"entries.zk[0] is left out: {why}")
+            assert index.warnings[1] == "entries.a is left out: it is not a list"
 
 
 def test_an_index_of_files_names_them_as_they_are_called() -> None:

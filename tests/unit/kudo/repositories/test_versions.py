@@ -50,18 +50,16 @@ def test_an_operator_version_alone_means_the_newest_app_version_with_it() -> Non
     assert choose(found, "zk", app_version="2.0.0").operator_version == "2.0.0"
 
 
-@pytest.mark.parametrize(
-    ("version", "app", "expected"),
-    [
+def test_what_counts_as_a_pre_release() -> None:
+    table = [
         ("1.0.0", "", False),
         ("1.0.0-1", "", True),
         ("1.0.0", "2.0.0-beta.1", True),
         ("1.0.0", "2.12-2.5.1", False),
         ("trunk", "main", False),
-    ],
-)
-def test_what_counts_as_a_pre_release(version: str, app: str, expected: bool) -> None:
-    assert is_prerelease(entry(version, app)) is expected
+    ]
+    for version, app, expected in table:
+        assert is_prerelease(entry(version, app)) is expected
 
 
 def test_what_was_removed_is_not_chosen() -> None:

@@ -30,43 +30,36 @@ def test_a_run_that_nobody_asked_for_has_no_cause() -> None:
     assert caused(begins("deploy")) is None
 
 
-@pytest.mark.parametrize(
-    ("run", "cause"),
-    [
+def test_the_scheduled_run_tells_who_asked_and_what_is_retried() -> None:
+    table: list[tuple[dict[str, str], JsonObject | None]] = [
         ({"requested_by": "ann"}, {"requestedBy": "ann"}),
         ({"requested_by": ""}, None),
         ({"requested_by": "x" * 999}, {"requestedBy": "x" * 253 + "…"}),
         ({"retry_of": "A"}, {"retryOf": "A"}),
         ({"retry_of": "A", "from_step": "a.b"}, {"retryOf": "A", "from": "a.b"}),
         ({"cancelled_by": "ann"}, None),
-    ],
-)
-def test_the_scheduled_run_tells_who_asked_and_what_is_retried(
-    run: dict[str, str], cause: JsonObject | None
-) -> None:
-    assert caused(begins("deploy"), **run) == cause
+    ]
+    for run, cause in table:
+        assert caused(begins("deploy"), **run) == cause
 
 
-@pytest.mark.parametrize(
-    ("plan", "parameters", "names"),
-    [
+def test_parameters_are_named_that_the_run_brings_into_force() -> None:
+    table: list[tuple[str, dict[str, str], list[str] | None]] = [
         ("deploy", {"SIZE": "2"}, ["SIZE"]),
         ("deploy", {"SIZE": "-", "NOTE": "x"}, ["NOTE", "SIZE"]),
         ("custom", {"PORT": "81", "SIZE": "2"}, ["PORT"]),
         ("custom", {"NOTE": "x"}, None),
         ("deploy", {"ZZ": "1"}, None),
-    ],
-)
-def test_parameters_are_named_that_the_run_brings_into_force(
-    plan: str, parameters: dict[str, str], names: list[str] | None
-) -> None:
-    assert caused(begins(plan, parameters)) == (names and {"parameters": names})
+    ]
+    for plan, parameters, names in table:
+        assert caused(begins(plan, parameters)) == (names and {"parameters": names})
 
 
-@pytest.mark.parametrize("last", [None, {"plan": "custom", "uid": "A", "parameters": {}}])
-def test_the_first_run_names_no_parameters_since_it_would_be_all(last: JsonObject | None) -> None:
-    found = instance({"SIZE": "2"}, runs="deploy", uid="B", last_run=last)
-    assert caused(Instance.from_wire(found)) is None
+def test_the_first_run_names_no_parameters_since_it_would_be_all(subtests: pytest.Subtests) -> None:
+    for last in [None, {"plan": "custom", "uid": "A", "parameters": {}}]:
+        with subtests.test(last=last):
+            found = instance({"SIZE": "2"}, runs="deploy", uid="B", last_run=last)
+            assert caused(Instance.from_wire(found)) is None
 
 
 def test_of_many_parameters_20_are_named_and_the_others_counted() -> None:
@@ -79,9 +72,8 @@ def test_of_many_parameters_20_are_named_and_the_others_counted() -> None:
     assert cause.parameters_left_out == 3
 
 
-@pytest.mark.parametrize(
-    ("owners", "parent"),
-    [
+def test_the_parent_is_the_instance_that_owns_it() -> None:
+    table: list[tuple[list[JsonObject], str | None]] = [
         ([{"apiVersion": "kudo.dev/v1beta1", "kind": "Instance", "name": "p"}], "p"),
         ([{"apiVersion": "kudo.dev/v2", "kind": "Instance", "name": "p"}], "p"),
         (
@@ -94,12 +86,9 @@ def test_of_many_parameters_20_are_named_and_the_others_counted() -> None:
         ([{"apiVersion": "example.org/v1", "kind": "Instance", "name": "p"}], None),
         ([{"apiVersion": "kudo.dev/v1beta1", "kind": "Operator", "name": "p"}], None),
         ([], None),
-    ],
-)
-def test_the_parent_is_the_instance_that_owns_it(
-    owners: list[JsonObject], parent: str | None
-) -> None:
-    assert caused(owned(*owners)) == (parent and {"parent": parent})
+    ]
+    for owners, parent in table:
+        assert caused(owned(*owners)) == (parent and {"parent": parent})
 
 
 def test_the_version_that_a_run_begins_with_is_recorded_whether_or_not_it_comes_into_force() -> (

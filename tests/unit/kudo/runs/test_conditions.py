@@ -30,9 +30,10 @@ def statuses(conditions: tuple[Condition, ...]) -> dict[str, tuple[str, str]]:
     return {condition.type: (condition.status, condition.reason) for condition in conditions}
 
 
-@pytest.mark.parametrize(
-    ("situation", "ready", "besides"),
-    [
+def test_a_situation_has_ready_first_and_the_others_only_while_they_are_true(
+    subtests: pytest.Subtests,
+) -> None:
+    table: list[tuple[Situation, str, list[str]]] = [
         (idle("ResourcesReady"), "True", []),
         (idle("ResourceNotReady"), "False", []),
         (idle("ResourcesUnknown"), "Unknown", []),
@@ -41,16 +42,14 @@ def statuses(conditions: tuple[Condition, ...]) -> dict[str, tuple[str, str]]:
         (idle("InvalidOperatorVersion"), "False", ["Stalled"]),
         (idle("ParameterImmutable"), "False", ["Stalled"]),
         (running(), "Unknown", ["Reconciling"]),
-    ],
-)
-def test_a_situation_has_ready_first_and_the_others_only_while_they_are_true(
-    situation: Situation, ready: str, besides: list[str]
-) -> None:
-    found = made(situation)
-    assert [condition.type for condition in found] == ["Ready", *besides]
-    assert [condition.status for condition in found] == [ready, *("True" for _ in besides)]
-    assert situation.ready is not None
-    assert found[0].reason == situation.ready[0]
+    ]
+    for situation, ready, besides in table:
+        with subtests.test(situation=situation, ready=ready, besides=besides):
+            found = made(situation)
+            assert [condition.type for condition in found] == ["Ready", *besides]
+            assert [condition.status for condition in found] == [ready, *("True" for _ in besides)]
+            assert situation.ready is not None
+            assert found[0].reason == situation.ready[0]
 
 
 def test_what_is_stalled_says_why_and_what_runs_is_named() -> None:
@@ -88,10 +87,11 @@ def test_all_conditions_speak_of_one_generation() -> None:
     assert {c.observed_generation for c in made(idle("ResourcesReady"), generation=7)} == {7}
 
 
-@pytest.mark.parametrize("reason", ["ResourceNotReady", "PlanInFatalError"])
-def test_a_message_is_never_longer_than_the_api_takes(reason: str) -> None:
-    found = made(idle(reason, "x" * 40_000))
-    assert max(len(condition.message) for condition in found) == 32768
+def test_a_message_is_never_longer_than_the_api_takes(subtests: pytest.Subtests) -> None:
+    for reason in ["ResourceNotReady", "PlanInFatalError"]:
+        with subtests.test(reason=reason):
+            found = made(idle(reason, "x" * 40_000))
+            assert max(len(condition.message) for condition in found) == 32768
 
 
 def test_the_transition_time_moves_only_with_the_status() -> None:

@@ -339,23 +339,27 @@ def is_waited_for(instance: JsonObject, kind: str) -> bool:
     )
 
 
-@pytest.mark.parametrize("name", STATES)
-def test_each_state_has_its_conditions_and_tools_read_them_right(name: str) -> None:
-    state = STATES[name]
-    instance = state.stored()
-    wire = instance.to_wire()
-    found = instance.status.conditions or ()
-    assert tuple(f"{c.type}={c.status}:{c.reason}" for c in found) == state.conditions
-    assert kstatus(wire) == state.kstatus
-    assert is_waited_for(wire, "Ready") is state.ready
-    last = instance.status.last_run
-    assert (last and (last.plan, last.status)) == state.last_run
-    assert is_waited_for(wire, "Stalled") is any("Stalled" in one for one in state.conditions)
+def test_each_state_has_its_conditions_and_tools_read_them_right(subtests: pytest.Subtests) -> None:
+    for name in STATES:
+        with subtests.test(name=name):
+            state = STATES[name]
+            instance = state.stored()
+            wire = instance.to_wire()
+            found = instance.status.conditions or ()
+            assert tuple(f"{c.type}={c.status}:{c.reason}" for c in found) == state.conditions
+            assert kstatus(wire) == state.kstatus
+            assert is_waited_for(wire, "Ready") is state.ready
+            last = instance.status.last_run
+            assert (last and (last.plan, last.status)) == state.last_run
+            assert is_waited_for(wire, "Stalled") is any(
+                "Stalled" in one for one in state.conditions
+            )
 
 
-@pytest.mark.parametrize("name", STATES)
-def test_ready_is_first_and_the_others_are_only_there_while_true(name: str) -> None:
-    conditions = STATES[name].stored().status.conditions or ()
-    assert [c.type for c in conditions[:1]] in ([], ["Ready"])
-    assert all(c.status == "True" for c in conditions[1:])
-    assert len(conditions) <= 2
+def test_ready_is_first_and_the_others_are_only_there_while_true(subtests: pytest.Subtests) -> None:
+    for name in STATES:
+        with subtests.test(name=name):
+            conditions = STATES[name].stored().status.conditions or ()
+            assert [c.type for c in conditions[:1]] in ([], ["Ready"])
+            assert all(c.status == "True" for c in conditions[1:])
+            assert len(conditions) <= 2

@@ -296,18 +296,17 @@ KEPT: dict[str, Write] = {
 }
 
 
-@pytest.mark.parametrize(
-    ("promise", "breach"), [one[1:] for one in BROKEN], ids=[one[0] for one in BROKEN]
-)
-def test_a_write_that_breaks_a_promise_is_noticed(promise: Promise, breach: Write) -> None:
-    with pytest.raises(AssertionError):
-        promise(breach)
+def test_a_write_that_breaks_a_promise_is_noticed(subtests: pytest.Subtests) -> None:
+    for promise, breach in [one[1:] for one in BROKEN]:
+        with subtests.test(promise=promise, breach=breach), pytest.raises(AssertionError):
+            promise(breach)
 
 
-@pytest.mark.parametrize("kept", KEPT.values(), ids=KEPT)
-def test_a_write_that_keeps_them_all_passes(kept: Write) -> None:
-    for promise in PROMISES:
-        promise(kept)
+def test_a_write_that_keeps_them_all_passes(subtests: pytest.Subtests) -> None:
+    for kept in KEPT.values():
+        with subtests.test(kept=kept):
+            for promise in PROMISES:
+                promise(kept)
 
 
 def test_every_promise_is_broken_by_one_of_these_writes() -> None:
@@ -321,8 +320,9 @@ def test_limits_that_have_passed_are_told_from_those_that_have_not() -> None:
     assert found == ["deploy/0/0", "deploy/0/0/t", "deploy/0/0/t"]
 
 
-@pytest.mark.parametrize("run", [None, RETRY])
-def test_an_instance_at_rest_in_a_pause_says_what_is_held_up(run: JsonObject | None) -> None:
-    found = instance(run=run, **PAUSED)
-    with pytest.raises((AssertionError, KeyError)):
-        promises.held_up_instance_says_so(found)
+def test_an_instance_at_rest_in_a_pause_says_what_is_held_up(subtests: pytest.Subtests) -> None:
+    for run in [None, RETRY]:
+        with subtests.test(run=run):
+            found = instance(run=run, **PAUSED)
+            with pytest.raises((AssertionError, KeyError)):
+                promises.held_up_instance_says_so(found)

@@ -97,13 +97,14 @@ def failed_step(status: str, message: str = "it broke") -> dict[str, Any]:
     return {"phases": [{"name": "p", "status": status, "steps": steps}]}
 
 
-@pytest.mark.parametrize("status", ["FATAL_ERROR", "ERROR", "IN_PROGRESS"])
-def test_a_failed_run_names_its_step_its_reason_and_its_message(status: str) -> None:
-    before = stored(entry("IN_PROGRESS"))
-    ended = entry("FATAL_ERROR", **failed_step(status))
-    [record] = after(before, ended, reason="TaskApplyError")
-    assert (record["reason"], record["message"]) == ("TaskApplyError", "it broke")
-    assert record["failedStep"] == "p.b"
+def test_a_failed_run_names_its_step_its_reason_and_its_message(subtests: pytest.Subtests) -> None:
+    for status in ["FATAL_ERROR", "ERROR", "IN_PROGRESS"]:
+        with subtests.test(status=status):
+            before = stored(entry("IN_PROGRESS"))
+            ended = entry("FATAL_ERROR", **failed_step(status))
+            [record] = after(before, ended, reason="TaskApplyError")
+            assert (record["reason"], record["message"]) == ("TaskApplyError", "it broke")
+            assert record["failedStep"] == "p.b"
 
 
 def test_the_message_of_the_plan_comes_before_that_of_the_step_and_is_short() -> None:
@@ -113,20 +114,19 @@ def test_the_message_of_the_plan_comes_before_that_of_the_step_and_is_short() ->
     assert record["message"].endswith("x ...")
 
 
-@pytest.mark.parametrize(
-    ("message", "reason"),
-    [
+def test_runs_that_another_cause_ended_have_its_reason(subtests: pytest.Subtests) -> None:
+    table: list[tuple[str, str]] = [
         (superseded_by("update"), "PlanSuperseded"),
         (STOPPED, "PlanStopped"),
         (end_unknown("deploy"), "PlanResultUnknown"),
-    ],
-)
-def test_runs_that_another_cause_ended_have_its_reason(message: str, reason: str) -> None:
-    before = stored(entry("IN_PROGRESS", "v", "backup"))
-    [record] = after(before, entry("FATAL_ERROR", "v", "backup", message=message))
-    assert record["reason"] == reason
-    # What it began with is no longer known: lastRun is of another run.
-    assert "configuration" not in record
+    ]
+    for message, reason in table:
+        with subtests.test(message=message, reason=reason):
+            before = stored(entry("IN_PROGRESS", "v", "backup"))
+            [record] = after(before, entry("FATAL_ERROR", "v", "backup", message=message))
+            assert record["reason"] == reason
+            # What it began with is no longer known: lastRun is of another run.
+            assert "configuration" not in record
 
 
 def test_a_run_in_whose_place_one_of_the_same_plan_comes_is_recorded() -> None:
@@ -149,15 +149,14 @@ def test_a_run_that_was_replaced_has_the_record_of_its_own_beginning() -> None:
 OLD = [{"plan": "deploy", "uid": f"r{number}", "status": "COMPLETE"} for number in range(60)]
 
 
-@pytest.mark.parametrize(
-    ("limit", "expected"), [(None, 10), (0, 0), (1, 1), (50, 50), (500, 50), (-3, 0)]
-)
 def test_the_newest_come_first_and_as_many_as_the_limit_says_are_kept(
-    limit: int | None, expected: int
+    subtests: pytest.Subtests,
 ) -> None:
-    before = stored(entry("IN_PROGRESS"), history=OLD, historyLimit=limit)
-    found = after(before, entry("COMPLETE"))
-    assert [one["uid"] for one in found] == ["u", *(one["uid"] for one in OLD)][:expected]
+    for limit, expected in [(None, 10), (0, 0), (1, 1), (50, 50), (500, 50), (-3, 0)]:
+        with subtests.test(limit=limit, expected=expected):
+            before = stored(entry("IN_PROGRESS"), history=OLD, historyLimit=limit)
+            found = after(before, entry("COMPLETE"))
+            assert [one["uid"] for one in found] == ["u", *(one["uid"] for one in OLD)][:expected]
 
 
 def test_runs_that_end_together_stand_in_the_order_of_their_ends() -> None:

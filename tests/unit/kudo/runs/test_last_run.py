@@ -40,60 +40,62 @@ def needed_after(found: Instance, of: str = "first-1") -> Revalidation:
     return revalidate_idle(found.model_copy(update={"status": status}), found_version)
 
 
-@pytest.mark.parametrize(
-    ("parameters", "plan"),
-    [({"NOTE": "x"}, "update"), ({"SIZE": "2"}, "deploy"), ({"SIZE": "-"}, "deploy")],
-)
 def test_a_changed_parameter_stays_to_be_applied_when_another_plan_runs(
-    parameters: dict[str, str], plan: str
+    subtests: pytest.Subtests,
 ) -> None:
-    found = begins("custom", parameters)
-    assert in_force(found) == {}
-    assert needed_after(found) == Revalidation(plan)
+    table: list[tuple[dict[str, str], str]] = [
+        ({"NOTE": "x"}, "update"),
+        ({"SIZE": "2"}, "deploy"),
+        ({"SIZE": "-"}, "deploy"),
+    ]
+    for parameters, plan in table:
+        with subtests.test(parameters=parameters, plan=plan):
+            found = begins("custom", parameters)
+            assert in_force(found) == {}
+            assert needed_after(found) == Revalidation(plan)
 
 
-@pytest.mark.parametrize(
-    ("plan", "parameters"),
-    [
+def test_a_changed_parameter_comes_into_force_with_the_plan_that_the_rules_choose_or_deploy(
+    subtests: pytest.Subtests,
+) -> None:
+    table: list[tuple[str, dict[str, str]]] = [
         ("update", {"NOTE": "x"}),
         ("custom", {"PORT": "81"}),
         ("deploy", {"SIZE": "2"}),
         ("deploy", {"PORT": "81", "NOTE": "x", "SIZE": "2"}),
-    ],
-)
-def test_a_changed_parameter_comes_into_force_with_the_plan_that_the_rules_choose_or_deploy(
-    plan: str, parameters: dict[str, str]
-) -> None:
-    found = begins(plan, parameters)
-    assert in_force(found) == fingerprints(parameters)
-    assert needed_after(found) == Revalidation()
+    ]
+    for plan, parameters in table:
+        with subtests.test(plan=plan, parameters=parameters):
+            found = begins(plan, parameters)
+            assert in_force(found) == fingerprints(parameters)
+            assert needed_after(found) == Revalidation()
 
 
-@pytest.mark.parametrize(
-    ("other", "plan"),
-    [({"SIZE": "2"}, "deploy"), ({"NOTE": "x"}, "update"), ({"SIZE": "-"}, "deploy")],
-)
-def test_of_several_changes_each_waits_for_its_own_plan(other: dict[str, str], plan: str) -> None:
-    found = begins("custom", {"PORT": "81", **other})
-    assert in_force(found) == {"PORT": fingerprint("81")}
-    assert needed_after(found) == Revalidation(plan)
+def test_of_several_changes_each_waits_for_its_own_plan(subtests: pytest.Subtests) -> None:
+    table: list[tuple[dict[str, str], str]] = [
+        ({"SIZE": "2"}, "deploy"),
+        ({"NOTE": "x"}, "update"),
+        ({"SIZE": "-"}, "deploy"),
+    ]
+    for other, plan in table:
+        with subtests.test(other=other, plan=plan):
+            found = begins("custom", {"PORT": "81", **other})
+            assert in_force(found) == {"PORT": fingerprint("81")}
+            assert needed_after(found) == Revalidation(plan)
 
 
-@pytest.mark.parametrize(
-    ("parameters", "plan"),
-    [
+def test_an_upgrade_leaves_what_admission_has_sent_after_it(subtests: pytest.Subtests) -> None:
+    table: list[tuple[dict[str, str], str | None]] = [
         ({"NOTE": "x"}, None),
         ({"SIZE": "2"}, None),
         ({"PORT": "81"}, "custom"),
         ({"PORT": "-"}, "custom"),
         ({"PORT": "81", "SIZE": "2"}, "custom"),
-    ],
-)
-def test_an_upgrade_leaves_what_admission_has_sent_after_it(
-    parameters: dict[str, str], plan: str | None
-) -> None:
-    found = begins("upgrade", parameters, of="first-2")
-    assert needed_after(found, "first-2") == Revalidation(plan)
+    ]
+    for parameters, plan in table:
+        with subtests.test(parameters=parameters, plan=plan):
+            found = begins("upgrade", parameters, of="first-2")
+            assert needed_after(found, "first-2") == Revalidation(plan)
 
 
 def test_a_parameter_that_no_version_declares_comes_into_force_with_any_plan() -> None:
@@ -108,24 +110,30 @@ def test_what_another_plan_has_to_bring_into_force_is_recorded_beside_it() -> No
     assert record_of(begins("update", {"NOTE": "x"}), V1).pending_parameters is None
 
 
-@pytest.mark.parametrize("plan", ["upgrade", "deploy"])
-def test_another_version_comes_into_force_with_its_upgrade_or_deploy(plan: str) -> None:
-    found = begins(plan, {"NOTE": "x"}, of="first-2")
-    reference = record_of(found, V2).operator_version
-    assert reference is not None
-    assert reference.name == "first-2"
-    assert record_of(found, V2).operator == "first"
-    assert needed_after(found, "first-2") == Revalidation()
+def test_another_version_comes_into_force_with_its_upgrade_or_deploy(
+    subtests: pytest.Subtests,
+) -> None:
+    for plan in ["upgrade", "deploy"]:
+        with subtests.test(plan=plan):
+            found = begins(plan, {"NOTE": "x"}, of="first-2")
+            reference = record_of(found, V2).operator_version
+            assert reference is not None
+            assert reference.name == "first-2"
+            assert record_of(found, V2).operator == "first"
+            assert needed_after(found, "first-2") == Revalidation()
 
 
-@pytest.mark.parametrize("plan", ["custom", "update"])
-def test_another_version_stays_to_be_applied_when_another_plan_runs(plan: str) -> None:
-    found = begins(plan, {"NOTE": "x"}, of="first-2")
-    reference = record_of(found, V2).operator_version
-    assert reference is not None
-    assert reference.name == "first-1"
-    assert in_force(found, "first-2") == {}
-    assert needed_after(found, "first-2") == Revalidation("upgrade")
+def test_another_version_stays_to_be_applied_when_another_plan_runs(
+    subtests: pytest.Subtests,
+) -> None:
+    for plan in ["custom", "update"]:
+        with subtests.test(plan=plan):
+            found = begins(plan, {"NOTE": "x"}, of="first-2")
+            reference = record_of(found, V2).operator_version
+            assert reference is not None
+            assert reference.name == "first-1"
+            assert in_force(found, "first-2") == {}
+            assert needed_after(found, "first-2") == Revalidation("upgrade")
 
 
 def test_a_first_plan_that_was_named_by_hand_brings_nothing_into_force() -> None:
@@ -185,26 +193,28 @@ def test_a_run_that_finds_another_version_than_it_began_with_does_not_go_on() ->
     assert "kubectl kudo plan trigger --name deploy --instance i -n ns" in problem.message
 
 
-@pytest.mark.parametrize("parameters", [{"NOTE": "x"}, {"SIZE": "2"}, {"SIZE": "-"}])
 def test_a_run_that_finds_other_parameters_than_it_began_with_does_not_go_on(
-    parameters: dict[str, str],
+    subtests: pytest.Subtests,
 ) -> None:
-    problem = edited_since(in_progress(parameters), V1)
-    assert problem is not None
-    assert problem.reason == "ParametersChanged"
-    assert f"values of parameters: {next(iter(parameters))}," in problem.message
+    for parameters in [{"NOTE": "x"}, {"SIZE": "2"}, {"SIZE": "-"}]:
+        with subtests.test(parameters=parameters):
+            problem = edited_since(in_progress(parameters), V1)
+            assert problem is not None
+            assert problem.reason == "ParametersChanged"
+            assert f"values of parameters: {next(iter(parameters))}," in problem.message
 
 
 def test_a_parameter_that_the_version_does_not_declare_is_nothing_that_a_run_began_with() -> None:
     assert reason(in_progress({"ZZ": "2"}, began={"ZZ": "1"})) is None
 
 
-@pytest.mark.parametrize("began", [{"NOTE": "x"}, {"SIZE": "-"}, {"NOTE": "x", "SIZE": "-"}])
 def test_a_run_began_also_with_what_its_plan_does_not_bring_into_force(
-    began: dict[str, str],
+    subtests: pytest.Subtests,
 ) -> None:
-    assert reason(in_progress(began, plan="custom", began=began)) is None
-    assert reason(in_progress(plan="custom", began=began)) == "ParametersChanged"
+    for began in [{"NOTE": "x"}, {"SIZE": "-"}, {"NOTE": "x", "SIZE": "-"}]:
+        with subtests.test(began=began):
+            assert reason(in_progress(began, plan="custom", began=began)) is None
+            assert reason(in_progress(plan="custom", began=began)) == "ParametersChanged"
 
 
 @pytest.mark.parametrize(

@@ -199,18 +199,20 @@ KEPT = [
 ]
 
 
-@pytest.mark.parametrize(("promise", "breach"), BROKEN)
-def test_a_write_that_breaks_a_promise_is_noticed(promise: Promise, breach: Write) -> None:
-    with pytest.raises(AssertionError):
-        promise(breach)
-    with pytest.raises(AssertionError):
-        assert_kept(breach)
+def test_a_write_that_breaks_a_promise_is_noticed(subtests: pytest.Subtests) -> None:
+    for promise, breach in BROKEN:
+        with subtests.test(promise=promise, breach=breach):
+            with pytest.raises(AssertionError):
+                promise(breach)
+            with pytest.raises(AssertionError):
+                assert_kept(breach)
 
 
-@pytest.mark.parametrize("kept", KEPT)
-def test_a_write_that_keeps_them_all_is_remembered(kept: Write) -> None:
-    assert_kept(kept)
-    assert kept.record.begun == {found.uid for found in kept.after.plan_status.values()}
+def test_a_write_that_keeps_them_all_is_remembered(subtests: pytest.Subtests) -> None:
+    for kept in KEPT:
+        with subtests.test(kept=kept):
+            assert_kept(kept)
+            assert kept.record.begun == {found.uid for found in kept.after.plan_status.values()}
 
 
 def test_every_promise_is_broken_by_one_of_these_writes() -> None:

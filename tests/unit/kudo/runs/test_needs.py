@@ -26,21 +26,17 @@ from tests.unit.kudo.runs.test_revalidation import idle, last_run
 # What a plan leaves
 
 
-@pytest.mark.parametrize(
-    ("plan", "names", "left"),
-    [
+def test_a_plan_leaves_what_would_choose_another_one() -> None:
+    table: list[tuple[str, set[str], set[str]]] = [
         ("custom", {"PORT", "NOTE", "SIZE"}, {"NOTE", "SIZE"}),
         ("update", {"PORT", "NOTE", "CLASS"}, {"PORT"}),
         ("deploy", {"PORT", "NOTE", "SIZE", "GHOST"}, set()),
         ("custom", {"GHOST"}, {"GHOST"}),
         ("custom", {"undeclared"}, set()),
         ("nosuch", {"NOTE"}, {"NOTE"}),
-    ],
-)
-def test_a_plan_leaves_what_would_choose_another_one(
-    plan: str, names: set[str], left: set[str]
-) -> None:
-    assert not_in_force_after(V1, plan, names) == left
+    ]
+    for plan, names, left in table:
+        assert not_in_force_after(V1, plan, names) == left
 
 
 # Behind a failed run
@@ -53,9 +49,8 @@ def after(status: str, parameters: dict[str, str], **pending: str) -> Instance:
     return idle(parameters, last=last | ({"pendingParameters": began} if began else {}))
 
 
-@pytest.mark.parametrize(
-    ("status", "parameters", "pending", "plan"),
-    [
+def test_what_a_failed_run_began_with_waits(subtests: pytest.Subtests) -> None:
+    table: list[tuple[str, dict[str, str], dict[str, str], str | None]] = [
         ("COMPLETE", {"NOTE": "x"}, {"NOTE": "x"}, "update"),
         ("FATAL_ERROR", {"NOTE": "x"}, {"NOTE": "x"}, None),
         ("FATAL_ERROR", {"SIZE": "-"}, {"SIZE": ""}, None),
@@ -67,13 +62,11 @@ def after(status: str, parameters: dict[str, str], **pending: str) -> Instance:
         # It was set back, or is not declared.
         ("FATAL_ERROR", {}, {"NOTE": "x"}, None),
         ("FATAL_ERROR", {"NOTE": "x", "ZZ": "1"}, {"NOTE": "x"}, None),
-    ],
-)
-def test_what_a_failed_run_began_with_waits(
-    status: str, parameters: dict[str, str], pending: dict[str, str], plan: str | None
-) -> None:
-    found = after(status, parameters, **pending)
-    assert revalidate_idle(found, V1) == Revalidation(plan)
+    ]
+    for status, parameters, pending, plan in table:
+        with subtests.test(status=status, parameters=parameters, pending=pending, plan=plan):
+            found = after(status, parameters, **pending)
+            assert revalidate_idle(found, V1) == Revalidation(plan)
 
 
 def test_another_version_and_the_first_deploy_do_not_wait_for_a_failed_run() -> None:
@@ -95,20 +88,16 @@ def _reference(name: str) -> Any:
 # What is said of it
 
 
-@pytest.mark.parametrize(
-    ("parameters", "said"),
-    [
+def test_a_status_names_what_is_not_in_force() -> None:
+    table: list[tuple[dict[str, str], NotInForce | None]] = [
         ({}, None),
         ({"ZZ": "1"}, None),
         ({"NOTE": "x"}, NotInForce(parameters=("NOTE",), plan="update")),
         ({"NOTE": "x", "PORT": "-"}, NotInForce(parameters=("NOTE", "PORT"), plan="custom")),
         ({"SIZE": "2", "PORT": "81"}, NotInForce(parameters=("PORT", "SIZE"))),
-    ],
-)
-def test_a_status_names_what_is_not_in_force(
-    parameters: dict[str, str], said: NotInForce | None
-) -> None:
-    assert not_in_force(idle(parameters), V1) == said
+    ]
+    for parameters, said in table:
+        assert not_in_force(idle(parameters), V1) == said
 
 
 def test_a_status_names_twenty_and_how_many_more() -> None:

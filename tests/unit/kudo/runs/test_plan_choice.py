@@ -27,18 +27,14 @@ def test_the_first_plan_that_exists_is_taken() -> None:
     assert first_plan(OperatorVersion(), "deploy") is None
 
 
-@pytest.mark.parametrize(
-    ("plans", "plan"),
-    [
+def test_a_new_version_runs_upgrade_else_update_else_deploy() -> None:
+    table: list[tuple[tuple[str, ...], str]] = [
         (("deploy", "update", "upgrade"), "upgrade"),
         (("deploy", "update"), "update"),
         (("deploy", "custom"), "deploy"),
-    ],
-)
-def test_a_new_version_runs_upgrade_else_update_else_deploy(
-    plans: tuple[str, ...], plan: str
-) -> None:
-    assert plan_for_upgrade(version(plans=plans)) == PlanChoice(plan)
+    ]
+    for plans, plan in table:
+        assert plan_for_upgrade(version(plans=plans)) == PlanChoice(plan)
 
 
 def test_a_new_version_without_a_plan_for_it_is_a_problem() -> None:
@@ -49,9 +45,8 @@ def test_a_new_version_without_a_plan_for_it_is_a_problem() -> None:
     assert problem.message.startswith("couldn't find any suitable plan that would be triggered")
 
 
-@pytest.mark.parametrize(
-    ("of", "names", "plan"),
-    [
+def test_a_trigger_goes_before_update_and_update_before_deploy() -> None:
+    table: list[tuple[OperatorVersion, tuple[str, ...], str]] = [
         (V, ("SIZE",), "deploy"),
         (V, ("SIZE", "COUNT"), "deploy"),
         (V, ("PORT",), "custom"),
@@ -60,12 +55,9 @@ def test_a_new_version_without_a_plan_for_it_is_a_problem() -> None:
         (NO_UPDATE, ("NOTE",), "deploy"),
         (V, ("NOTE", "PORT"), "custom"),
         (V, ("undeclared", "PORT"), "custom"),
-    ],
-)
-def test_a_trigger_goes_before_update_and_update_before_deploy(
-    of: OperatorVersion, names: tuple[str, ...], plan: str
-) -> None:
-    assert plan_for_parameters(of, names).plan == plan
+    ]
+    for of, names, plan in table:
+        assert plan_for_parameters(of, names).plan == plan
 
 
 def test_the_choice_tells_who_asked_for_the_plan_and_who_goes_along() -> None:
@@ -73,9 +65,9 @@ def test_the_choice_tells_who_asked_for_the_plan_and_who_goes_along() -> None:
     assert choice == PlanChoice("custom", ("PORT",), ("CLASS", "NOTE"))
 
 
-@pytest.mark.parametrize("names", [(), ("undeclared",)])
-def test_nothing_that_is_declared_runs_nothing(names: tuple[str, ...]) -> None:
-    assert plan_for_parameters(V, names) == PlanChoice()
+def test_nothing_that_is_declared_runs_nothing() -> None:
+    for names in [(), ("undeclared",)]:
+        assert plan_for_parameters(V, names) == PlanChoice()
 
 
 def test_two_triggers_at_once_are_a_problem_that_names_plans_and_parameters() -> None:
@@ -143,29 +135,35 @@ def stored(status: str, *, plan: str | None = "deploy", uid: str | None = "A") -
     return Instance.from_wire(raw)
 
 
-@pytest.mark.parametrize("status", [s.value for s in ExecutionStatus])
-def test_a_scheduled_run_is_active_until_its_own_entry_is_terminal(status: str) -> None:
-    found = active_run(stored(status))
-    assert (found is None) == (status in {"COMPLETE", "FATAL_ERROR"})
-    if found is not None:
-        assert (found.plan_name, found.uid) == ("deploy", "A")
+def test_a_scheduled_run_is_active_until_its_own_entry_is_terminal(
+    subtests: pytest.Subtests,
+) -> None:
+    for status in [s.value for s in ExecutionStatus]:
+        with subtests.test(status=status):
+            found = active_run(stored(status))
+            assert (found is None) == (status in {"COMPLETE", "FATAL_ERROR"})
+            if found is not None:
+                assert (found.plan_name, found.uid) == ("deploy", "A")
 
 
-@pytest.mark.parametrize("uid", ["B", "", None])
-def test_the_end_of_another_run_of_the_plan_does_not_count(uid: str | None) -> None:
-    assert active_run(stored("COMPLETE", uid=uid)) is not None
+def test_the_end_of_another_run_of_the_plan_does_not_count() -> None:
+    for uid in ["B", "", None]:
+        assert active_run(stored("COMPLETE", uid=uid)) is not None
 
 
 def test_a_run_without_an_entry_is_active() -> None:
     assert active_run(stored("COMPLETE", plan="other")) is not None
 
 
-@pytest.mark.parametrize("execution", [None, {}, {"uid": "A"}, {"planName": ""}])
-def test_nothing_is_active_without_a_plan_name(execution: dict[str, str] | None) -> None:
-    raw = instance()
-    raw["spec"]["planExecution"] = execution
-    raw["status"]["planStatus"] = {"deploy": {"name": "deploy", "uid": "A", "status": "PENDING"}}
-    assert active_run(Instance.from_wire(raw)) is None
+def test_nothing_is_active_without_a_plan_name(subtests: pytest.Subtests) -> None:
+    for execution in [None, {}, {"uid": "A"}, {"planName": ""}]:
+        with subtests.test(execution=execution):
+            raw = instance()
+            raw["spec"]["planExecution"] = execution
+            raw["status"]["planStatus"] = {
+                "deploy": {"name": "deploy", "uid": "A", "status": "PENDING"}
+            }
+            assert active_run(Instance.from_wire(raw)) is None
 
 
 def test_every_uid_that_was_seen_counts_as_used() -> None:
@@ -174,18 +172,15 @@ def test_every_uid_that_was_seen_counts_as_used() -> None:
     assert used_uids(Instance()) == frozenset()
 
 
-@pytest.mark.parametrize(
-    ("plan", "uid", "taken"),
-    [
+def test_a_uid_belongs_to_the_plan_that_ran_under_it(subtests: pytest.Subtests) -> None:
+    table: list[tuple[str, str | None, bool]] = [
         ("custom", "A", True),
         ("cleanup", "A", True),
         ("deploy", "A", False),
         ("custom", "B", False),
         ("custom", None, False),
-    ],
-)
-def test_a_uid_belongs_to_the_plan_that_ran_under_it(
-    plan: str, uid: str | None, taken: bool
-) -> None:
-    found = Instance.from_wire(instance(runs=plan, uid=uid, ended={"deploy": "A"}))
-    assert has_uid_of_another_plan(found) is taken
+    ]
+    for plan, uid, taken in table:
+        with subtests.test(plan=plan, uid=uid, taken=taken):
+            found = Instance.from_wire(instance(runs=plan, uid=uid, ended={"deploy": "A"}))
+            assert has_uid_of_another_plan(found) is taken

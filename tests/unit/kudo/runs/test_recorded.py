@@ -17,9 +17,8 @@ DONE, FAILED = ExecutionStatus.COMPLETE, ExecutionStatus.FATAL_ERROR
 RUN = {"planName": "deploy", "uid": "u"}
 
 
-@pytest.mark.parametrize(
-    ("run", "entry", "begun"),
-    [
+def test_a_run_has_begun_once_its_entry_has_its_uid(subtests: pytest.Subtests) -> None:
+    table: list[tuple[JsonObject, JsonObject, bool]] = [
         (RUN, {"uid": "u", "status": "IN_PROGRESS"}, True),
         (RUN, {"uid": "u", "status": "COMPLETE"}, True),
         (RUN, {"uid": "older", "status": "COMPLETE"}, False),
@@ -27,13 +26,11 @@ RUN = {"planName": "deploy", "uid": "u"}
         ({"planName": "deploy"}, {"status": "NEVER_RUN"}, False),
         ({"planName": "update", "uid": "u"}, {"uid": "u"}, False),
         ({}, {"uid": "u"}, False),
-    ],
-)
-def test_a_run_has_begun_once_its_entry_has_its_uid(
-    run: JsonObject, entry: JsonObject, begun: bool
-) -> None:
-    instance = {"spec": {"planExecution": run}, "status": {"planStatus": {"deploy": entry}}}
-    assert has_begun(instance) is begun
+    ]
+    for run, entry, begun in table:
+        with subtests.test(run=run, entry=entry, begun=begun):
+            instance = {"spec": {"planExecution": run}, "status": {"planStatus": {"deploy": entry}}}
+            assert has_begun(instance) is begun
 
 
 @pytest.mark.parametrize(
@@ -47,16 +44,16 @@ def with_entries(last: str = "u", **entries: JsonObject) -> JsonObject:
     return {"status": {"planStatus": entries, "lastRun": {"uid": last}}}
 
 
-@pytest.mark.parametrize("moment", [SINCE, AFTER, "2027-01-01T00:00:00Z"])
-def test_a_run_that_ended_then_or_later_is_found(moment: str) -> None:
-    entry = {"uid": "u", "status": "COMPLETE", "finishedAt": moment}
-    found = ended_since(with_entries(deploy=entry), SINCE)
-    assert found == [EndedRun("deploy", "u", DONE)]
+def test_a_run_that_ended_then_or_later_is_found(subtests: pytest.Subtests) -> None:
+    for moment in [SINCE, AFTER, "2027-01-01T00:00:00Z"]:
+        with subtests.test(moment=moment):
+            entry = {"uid": "u", "status": "COMPLETE", "finishedAt": moment}
+            found = ended_since(with_entries(deploy=entry), SINCE)
+            assert found == [EndedRun("deploy", "u", DONE)]
 
 
-@pytest.mark.parametrize(
-    "entry",
-    [
+def test_what_is_older_runs_is_not_ours_or_ended_unseen_is_left_out() -> None:
+    table: list[JsonObject] = [
         {"uid": "u", "status": "COMPLETE", "finishedAt": "2026-01-01T00:09:59Z"},
         {"uid": "u", "status": "COMPLETE"},
         {"uid": "u", "status": "COMPLETE", "finishedAt": None},
@@ -70,31 +67,26 @@ def test_a_run_that_ended_then_or_later_is_found(moment: str) -> None:
             "finishedAt": AFTER,
             "message": end_unknown("deploy"),
         },
-    ],
-)
-def test_what_is_older_runs_is_not_ours_or_ended_unseen_is_left_out(entry: JsonObject) -> None:
-    assert ended_since(with_entries(deploy=entry), SINCE) == []
-
-
-@pytest.mark.parametrize(
-    ("message", "superseded"), [(superseded_by("update"), True), (STOPPED, False)]
-)
-def test_runs_in_whose_place_the_last_came_are_found_before_it(
-    message: str, superseded: bool
-) -> None:
-    before = {"uid": "a", "status": "FATAL_ERROR", "finishedAt": SINCE, "message": message}
-    last = {"uid": "b", "status": "COMPLETE", "finishedAt": AFTER}
-    earlier = {"uid": "c", "status": "COMPLETE", "finishedAt": SINCE}
-    found = ended_since(with_entries("b", update=last, deploy=before, other=earlier), SINCE)
-    assert found == [
-        EndedRun("deploy", "a", FAILED, superseded),
-        EndedRun("update", "b", DONE),
     ]
+    for entry in table:
+        assert ended_since(with_entries(deploy=entry), SINCE) == []
 
 
-@pytest.mark.parametrize(
-    "instance",
-    [
+def test_runs_in_whose_place_the_last_came_are_found_before_it(subtests: pytest.Subtests) -> None:
+    for message, superseded in [(superseded_by("update"), True), (STOPPED, False)]:
+        with subtests.test(message=message, superseded=superseded):
+            before = {"uid": "a", "status": "FATAL_ERROR", "finishedAt": SINCE, "message": message}
+            last = {"uid": "b", "status": "COMPLETE", "finishedAt": AFTER}
+            earlier = {"uid": "c", "status": "COMPLETE", "finishedAt": SINCE}
+            found = ended_since(with_entries("b", update=last, deploy=before, other=earlier), SINCE)
+            assert found == [
+                EndedRun("deploy", "a", FAILED, superseded),
+                EndedRun("update", "b", DONE),
+            ]
+
+
+def test_an_instance_without_entries_or_a_last_run_has_ended_nothing() -> None:
+    table: list[JsonObject] = [
         {},
         {"status": None},
         {"status": {"planStatus": None}},
@@ -103,7 +95,6 @@ def test_runs_in_whose_place_the_last_came_are_found_before_it(
                 "planStatus": {"deploy": {"uid": "u", "status": "COMPLETE", "finishedAt": AFTER}}
             }
         },
-    ],
-)
-def test_an_instance_without_entries_or_a_last_run_has_ended_nothing(instance: JsonObject) -> None:
-    assert ended_since(instance, SINCE) == []
+    ]
+    for instance in table:
+        assert ended_since(instance, SINCE) == []

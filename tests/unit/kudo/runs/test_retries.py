@@ -54,26 +54,23 @@ def test_the_last_run_of_a_plan_can_be_retried_if_it_failed() -> None:
     assert asked(failed()) == ("", "", "")
 
 
-@pytest.mark.parametrize(
-    ("status", "retry_of", "words"),
-    [
+def test_only_the_last_run_of_the_plan_that_ended_can_be_retried(subtests: pytest.Subtests) -> None:
+    table: list[tuple[JsonObject, str, str]] = [
         (entry("deploy", "B", "FATAL_ERROR"), "A", "; that is run 'B'"),
         (entry("deploy", "B", "IN_PROGRESS"), "A", "run 'B' has not ended; wait until it has"),
         (entry("deploy", "A", "ERROR"), "A", "run 'A' has not ended; wait until it has"),
         (entry("update", "A", "FATAL_ERROR"), "A", "the plan has not run; leave retryOf out"),
         (entry("deploy", "", "NEVER_RUN"), "A", "the plan has not run; leave retryOf out"),
         ({}, "A", "the plan has not run; leave retryOf out"),
-    ],
-)
-def test_only_the_last_run_of_the_plan_that_ended_can_be_retried(
-    status: JsonObject, retry_of: str, words: str
-) -> None:
-    found = failed()
-    found["status"]["planStatus"] = status
-    reason, message, field = asked(found, retry_of=retry_of)
-    assert (reason, field) == ("RetryNotLast", "spec.planExecution.retryOf")
-    assert message.startswith("run 'A' is not the last run of plan 'deploy' that ended")
-    assert words in message
+    ]
+    for status, retry_of, words in table:
+        with subtests.test(status=status, retry_of=retry_of, words=words):
+            found = failed()
+            found["status"]["planStatus"] = status
+            reason, message, field = asked(found, retry_of=retry_of)
+            assert (reason, field) == ("RetryNotLast", "spec.planExecution.retryOf")
+            assert message.startswith("run 'A' is not the last run of plan 'deploy' that ended")
+            assert words in message
 
 
 def test_a_run_that_did_not_fail_cannot_be_retried() -> None:
@@ -92,22 +89,19 @@ def test_a_cleanup_cannot_be_retried() -> None:
     assert "a new uid without retryOf" in message
 
 
-@pytest.mark.parametrize(
-    ("now", "parameters", "words"),
-    [
+def test_what_the_failed_run_began_with_must_not_have_changed(subtests: pytest.Subtests) -> None:
+    table: list[tuple[OperatorVersion, dict[str, str], str]] = [
         (EDITED, {}, "OperatorVersion ns/first-1 is not the one that it began with"),
         (V1, {"NOTE": "x"}, "it began with other values of parameters: NOTE"),
         (V1, {"SIZE": "-", "NOTE": "x"}, "it began with other values of parameters: NOTE, SIZE"),
-    ],
-)
-def test_what_the_failed_run_began_with_must_not_have_changed(
-    now: OperatorVersion, parameters: dict[str, str], words: str
-) -> None:
-    found = failed()
-    found["spec"] = instance(parameters)["spec"]
-    reason, message, field = asked(found, now)
-    assert (reason, field) == ("RetryChanged", "spec.planExecution.retryOf")
-    assert message == f"run 'A' cannot be retried: {words}; {START_OVER}"
+    ]
+    for now, parameters, words in table:
+        with subtests.test(now=now, parameters=parameters, words=words):
+            found = failed()
+            found["spec"] = instance(parameters)["spec"]
+            reason, message, field = asked(found, now)
+            assert (reason, field) == ("RetryChanged", "spec.planExecution.retryOf")
+            assert message == f"run 'A' cannot be retried: {words}; {START_OVER}"
 
 
 def test_another_version_is_another_one_also_with_the_same_content() -> None:
@@ -118,13 +112,16 @@ def test_another_version_is_another_one_also_with_the_same_content() -> None:
     assert "OperatorVersion ns/first-2 is not the one" in message
 
 
-@pytest.mark.parametrize("lost", ["operatorVersionDigest", "uid"])
-def test_a_run_is_not_retried_if_what_it_began_with_is_not_on_record(lost: str) -> None:
-    found = failed()
-    del found["status"]["lastRun"][lost]
-    reason, message, _ = asked(found)
-    assert reason == "RetryChanged"
-    assert "on record" in message
+def test_a_run_is_not_retried_if_what_it_began_with_is_not_on_record(
+    subtests: pytest.Subtests,
+) -> None:
+    for lost in ["operatorVersionDigest", "uid"]:
+        with subtests.test(lost=lost):
+            found = failed()
+            del found["status"]["lastRun"][lost]
+            reason, message, _ = asked(found)
+            assert reason == "RetryChanged"
+            assert "on record" in message
 
 
 def test_a_parameter_that_no_version_declares_may_have_changed() -> None:
@@ -152,39 +149,41 @@ def test_after_another_plan_ran_the_history_tells_what_the_failed_run_began_with
     assert asked(followed()) == ("", "", "")
 
 
-@pytest.mark.parametrize(
-    ("record", "words"),
-    [
+def test_a_run_that_the_history_knows_differently_or_no_longer_is_not_retried(
+    subtests: pytest.Subtests,
+) -> None:
+    table: list[tuple[JsonObject, str]] = [
         ({"configuration": "other"}, "the OperatorVersion or parameters are not those that it"),
         ({"operatorVersion": "ns/first-0"}, "OperatorVersion ns/first-1 is not the one"),
         ({"configuration": None}, "what it began with is no longer on record"),
         ({"uid": "X"}, "what it began with is no longer on record"),
         ({"plan": "update"}, "what it began with is no longer on record"),
-    ],
-)
-def test_a_run_that_the_history_knows_differently_or_no_longer_is_not_retried(
-    record: JsonObject, words: str
-) -> None:
-    reason, message, _ = asked(followed(**record))
-    assert reason == "RetryChanged"
-    assert words in message
-    assert message.endswith(START_OVER)
+    ]
+    for record, words in table:
+        with subtests.test(record=record, words=words):
+            reason, message, _ = asked(followed(**record))
+            assert reason == "RetryChanged"
+            assert words in message
+            assert message.endswith(START_OVER)
 
 
 # Where it begins
 
 
-@pytest.mark.parametrize("step", ["one.a", "one.b", "two.a", "", None])
-def test_a_retry_can_begin_at_any_step_of_the_plan(step: str | None) -> None:
-    assert asked(failed(of=STEPS), STEPS, step=step) == ("", "", "")
+def test_a_retry_can_begin_at_any_step_of_the_plan() -> None:
+    for step in ["one.a", "one.b", "two.a", "", None]:
+        assert asked(failed(of=STEPS), STEPS, step=step) == ("", "", "")
 
 
-@pytest.mark.parametrize("step", ["one", "a", "two.b", "one.a.", " one.a", "x" * 5000])
-def test_a_step_that_the_plan_does_not_have_is_refused_with_those_that_it_has(step: str) -> None:
-    reason, message, field = asked(failed(of=STEPS), STEPS, step=step)
-    assert (reason, field) == ("RetryUnknownStep", "spec.planExecution.from")
-    assert message.endswith("its steps are: one.a, one.b, two.a")
-    assert len(message) < 400
+def test_a_step_that_the_plan_does_not_have_is_refused_with_those_that_it_has(
+    subtests: pytest.Subtests,
+) -> None:
+    for step in ["one", "a", "two.b", "one.a.", " one.a", "x" * 5000]:
+        with subtests.test(step=step):
+            reason, message, field = asked(failed(of=STEPS), STEPS, step=step)
+            assert (reason, field) == ("RetryUnknownStep", "spec.planExecution.from")
+            assert message.endswith("its steps are: one.a, one.b, two.a")
+            assert len(message) < 400
 
 
 def test_a_plan_without_steps_has_none_to_begin_at() -> None:
@@ -219,9 +218,10 @@ def test_messages_are_bounded_and_show_no_value() -> None:
 # Honoured
 
 
-@pytest.mark.parametrize(
-    ("status", "honoured"),
-    [
+def test_a_retry_is_honoured_if_the_entry_of_its_plan_or_the_history_names_it(
+    subtests: pytest.Subtests,
+) -> None:
+    table: list[tuple[JsonObject, bool]] = [
         ({"planStatus": entry("deploy", "B", "IN_PROGRESS", retryOf="A")}, True),
         ({"planStatus": entry("deploy", "C", "COMPLETE", retried="A")}, True),
         ({"history": [recorded("B", cause={"retryOf": "A"})]}, True),
@@ -232,20 +232,19 @@ def test_messages_are_bounded_and_show_no_value() -> None:
         ({"history": [recorded("B", "custom", cause={"retryOf": "A"})]}, False),
         ({"history": [recorded("A", cause={"requestedBy": "ann"})]}, False),
         ({}, False),
-    ],
-)
-def test_a_retry_is_honoured_if_the_entry_of_its_plan_or_the_history_names_it(
-    status: JsonObject, honoured: bool
-) -> None:
-    found = Instance.from_wire({**instance(), "status": status})
-    run = PlanExecution(plan_name="deploy", retry_of="A")
-    assert is_honoured(found, run) is honoured
+    ]
+    for status, honoured in table:
+        with subtests.test(status=status, honoured=honoured):
+            found = Instance.from_wire({**instance(), "status": status})
+            run = PlanExecution(plan_name="deploy", retry_of="A")
+            assert is_honoured(found, run) is honoured
 
 
-@pytest.mark.parametrize("retry_of", ["", None])
-def test_what_is_no_retry_is_never_an_honoured_one(retry_of: str | None) -> None:
-    found = Instance.from_wire(failed())
-    assert not is_honoured(found, PlanExecution(plan_name="deploy", retry_of=retry_of))
+def test_what_is_no_retry_is_never_an_honoured_one(subtests: pytest.Subtests) -> None:
+    for retry_of in ["", None]:
+        with subtests.test(retry_of=retry_of):
+            found = Instance.from_wire(failed())
+            assert not is_honoured(found, PlanExecution(plan_name="deploy", retry_of=retry_of))
 
 
 # The configuration in the history

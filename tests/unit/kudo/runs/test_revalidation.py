@@ -62,21 +62,23 @@ def test_an_instance_that_never_ran_is_deployed() -> None:
     assert revalidate_idle(Instance.from_wire(instance()), V1) == Revalidation("deploy")
 
 
-@pytest.mark.parametrize("status", ["", "NEVER_RUN", "nonsense"])
-def test_entries_of_plans_that_never_ran_are_no_record_of_a_run(status: str) -> None:
-    wire = instance()
-    wire["status"]["planStatus"] = {"deploy": {"name": "deploy", "status": status}}
-    assert revalidate_idle(Instance.from_wire(wire), V1) == Revalidation("deploy")
+def test_entries_of_plans_that_never_ran_are_no_record_of_a_run(subtests: pytest.Subtests) -> None:
+    for status in ["", "NEVER_RUN", "nonsense"]:
+        with subtests.test(status=status):
+            wire = instance()
+            wire["status"]["planStatus"] = {"deploy": {"name": "deploy", "status": status}}
+            assert revalidate_idle(Instance.from_wire(wire), V1) == Revalidation("deploy")
 
 
-@pytest.mark.parametrize("status", ["PENDING", "IN_PROGRESS", "ERROR", "COMPLETE", "FATAL_ERROR"])
-@pytest.mark.parametrize("parameters", [{}, {"COUNT": "many"}, {"TOKEN": "-"}])
-def test_runs_that_the_original_recorded_are_taken_as_they_stand(
-    status: str, parameters: dict[str, str]
-) -> None:
-    wire = instance(parameters)
-    wire["status"]["planStatus"] = {"deploy": {"name": "deploy", "status": status, "uid": "A"}}
-    assert revalidate_idle(Instance.from_wire(wire), V1) == NOTHING
+def test_runs_that_the_original_recorded_are_taken_as_they_stand(subtests: pytest.Subtests) -> None:
+    for parameters in [{}, {"COUNT": "many"}, {"TOKEN": "-"}]:
+        for status in ["PENDING", "IN_PROGRESS", "ERROR", "COMPLETE", "FATAL_ERROR"]:
+            with subtests.test(status=status, parameters=parameters):
+                wire = instance(parameters)
+                wire["status"]["planStatus"] = {
+                    "deploy": {"name": "deploy", "status": status, "uid": "A"}
+                }
+                assert revalidate_idle(Instance.from_wire(wire), V1) == NOTHING
 
 
 def test_an_instance_as_its_last_run_left_it_needs_nothing() -> None:
@@ -84,9 +86,8 @@ def test_an_instance_as_its_last_run_left_it_needs_nothing() -> None:
     assert revalidate_idle(Instance.from_wire(instance(last_run=last_run())), V1) == NOTHING
 
 
-@pytest.mark.parametrize(
-    ("parameters", "plan"),
-    [
+def test_a_changed_parameter_runs_what_admission_would_have_run() -> None:
+    table: list[tuple[dict[str, str], str | None]] = [
         ({"SIZE": "2"}, "deploy"),
         ({"SIZE": "-"}, "deploy"),
         ({"PORT": "81"}, "custom"),
@@ -96,21 +97,14 @@ def test_an_instance_as_its_last_run_left_it_needs_nothing() -> None:
         ({"COUNT": "4"}, "deploy"),
         ({"ZZ": "1"}, None),
         ({"ZZ": "1", "SIZE": "2"}, "deploy"),
-    ],
-)
-def test_a_changed_parameter_runs_what_admission_would_have_run(
-    parameters: dict[str, str], plan: str | None
-) -> None:
-    assert revalidate_idle(idle(parameters), V1) == Revalidation(plan)
+    ]
+    for parameters, plan in table:
+        assert revalidate_idle(idle(parameters), V1) == Revalidation(plan)
 
 
-@pytest.mark.parametrize(
-    ("plans", "plan"), [(("deploy", "update"), "update"), (("deploy",), "deploy")]
-)
-def test_a_parameter_without_a_trigger_runs_update_or_deploy(
-    plans: tuple[str, ...], plan: str
-) -> None:
-    assert revalidate_idle(idle({"NOTE": "x"}), version(plans=plans)) == Revalidation(plan)
+def test_a_parameter_without_a_trigger_runs_update_or_deploy() -> None:
+    for plans, plan in [(("deploy", "update"), "update"), (("deploy",), "deploy")]:
+        assert revalidate_idle(idle({"NOTE": "x"}), version(plans=plans)) == Revalidation(plan)
 
 
 def test_a_change_that_nothing_would_apply_is_refused() -> None:
@@ -132,20 +126,17 @@ def test_a_parameter_that_no_version_declares_leaves_no_trace_when_it_goes() -> 
     assert revalidate_idle(idle(last=last_run({"ZZ": "1"})), V1) == NOTHING
 
 
-@pytest.mark.parametrize(
-    ("plans", "plan"),
-    [
+def test_another_version_runs_upgrade_or_what_stands_for_it(subtests: pytest.Subtests) -> None:
+    table: list[tuple[tuple[str, ...], str]] = [
         (("deploy", "update", "upgrade"), "upgrade"),
         (("deploy", "update"), "update"),
         (("deploy",), "deploy"),
-    ],
-)
-@pytest.mark.parametrize("parameters", [{}, {"PORT": "81"}, {"SIZE": "2", "PORT": "81"}])
-def test_another_version_runs_upgrade_or_what_stands_for_it(
-    plans: tuple[str, ...], plan: str, parameters: dict[str, str]
-) -> None:
-    target = version("first-2", plans=plans)
-    assert revalidate_idle(idle(parameters, of="first-2"), target) == Revalidation(plan)
+    ]
+    for parameters in [{}, {"PORT": "81"}, {"SIZE": "2", "PORT": "81"}]:
+        for plans, plan in table:
+            with subtests.test(plans=plans, plan=plan, parameters=parameters):
+                target = version("first-2", plans=plans)
+                assert revalidate_idle(idle(parameters, of="first-2"), target) == Revalidation(plan)
 
 
 def test_another_version_that_has_no_plan_for_it_is_refused() -> None:
@@ -159,12 +150,13 @@ def test_the_same_version_named_with_its_namespace_is_no_other() -> None:
     assert revalidate_idle(Instance.from_wire(wire), V1) == NOTHING
 
 
-@pytest.mark.parametrize("parameters", [{}, {"CLASS": "slow"}, {"SIZE": "2", "PORT": "81"}])
 def test_an_instance_that_only_ran_a_plan_named_by_hand_is_deployed(
-    parameters: dict[str, str],
+    subtests: pytest.Subtests,
 ) -> None:
-    last = {"plan": "custom", "uid": "A", "parameters": {}}
-    assert revalidate_idle(idle(parameters, last=last), V1) == Revalidation("deploy")
+    for parameters in [{}, {"CLASS": "slow"}, {"SIZE": "2", "PORT": "81"}]:
+        with subtests.test(parameters=parameters):
+            last = {"plan": "custom", "uid": "A", "parameters": {}}
+            assert revalidate_idle(idle(parameters, last=last), V1) == Revalidation("deploy")
 
 
 def test_a_first_run_is_judged_by_all_its_values_also_after_a_plan_named_by_hand() -> None:
@@ -182,12 +174,15 @@ def test_a_version_without_a_deploy_plan_cannot_be_deployed() -> None:
 # Violations
 
 
-@pytest.mark.parametrize("value", ["slow", "", "-"])
-def test_an_immutable_parameter_that_was_changed_or_removed_runs_nothing(value: str) -> None:
-    revalidation = revalidate_idle(idle({"CLASS": value}), V1)
-    assert (revalidation.plan, reasons(revalidation)) == (None, ["ParameterImmutable"])
-    assert revalidation.problems[0].field == "spec.parameters[CLASS]"
-    assert "set it back" in revalidation.problems[0].message
+def test_an_immutable_parameter_that_was_changed_or_removed_runs_nothing(
+    subtests: pytest.Subtests,
+) -> None:
+    for value in ["slow", "", "-"]:
+        with subtests.test(value=value):
+            revalidation = revalidate_idle(idle({"CLASS": value}), V1)
+            assert (revalidation.plan, reasons(revalidation)) == (None, ["ParameterImmutable"])
+            assert revalidation.problems[0].field == "spec.parameters[CLASS]"
+            assert "set it back" in revalidation.problems[0].message
 
 
 def test_an_immutable_parameter_that_the_last_run_did_not_have_cannot_be_set() -> None:
@@ -196,16 +191,13 @@ def test_an_immutable_parameter_that_the_last_run_did_not_have_cannot_be_set() -
     ]
 
 
-@pytest.mark.parametrize(
-    ("parameters", "plan"), [({}, None), ({"SIZE": "2"}, "deploy"), ({"ZZ": "1"}, None)]
-)
-def test_setting_an_immutable_parameter_back_heals(
-    parameters: dict[str, str], plan: str | None
-) -> None:
-    assert reasons(revalidate_idle(idle({**parameters, "CLASS": "slow"}), V1)) == [
-        "ParameterImmutable"
-    ]
-    assert revalidate_idle(idle({**parameters, "CLASS": "fast"}), V1) == Revalidation(plan)
+def test_setting_an_immutable_parameter_back_heals(subtests: pytest.Subtests) -> None:
+    for parameters, plan in [({}, None), ({"SIZE": "2"}, "deploy"), ({"ZZ": "1"}, None)]:
+        with subtests.test(parameters=parameters, plan=plan):
+            assert reasons(revalidate_idle(idle({**parameters, "CLASS": "slow"}), V1)) == [
+                "ParameterImmutable"
+            ]
+            assert revalidate_idle(idle({**parameters, "CLASS": "fast"}), V1) == Revalidation(plan)
 
 
 def test_what_becomes_immutable_with_another_version_may_come_with_another_value() -> None:
@@ -214,15 +206,20 @@ def test_what_becomes_immutable_with_another_version_may_come_with_another_value
     assert revalidate_idle(found, V2, before=before) == Revalidation("upgrade")
 
 
-@pytest.mark.parametrize("before", [V1, None])
-@pytest.mark.parametrize("value", ["slow", "-"])
 def test_what_was_immutable_before_another_version_or_is_not_known_stays(
-    before: OperatorVersion | None, value: str
+    subtests: pytest.Subtests,
 ) -> None:
-    revalidation = revalidate_idle(idle({"CLASS": value}, of="first-2"), V2, before=before)
-    assert reasons(revalidation) == ["ParameterImmutable"]
-    unknown = "first-1 is in force but does not exist" in revalidation.problems[0].message
-    assert unknown is (before is None)
+    for value in ["slow", "-"]:
+        for before in [V1, None]:
+            with subtests.test(before=before, value=value):
+                revalidation = revalidate_idle(
+                    idle({"CLASS": value}, of="first-2"), V2, before=before
+                )
+                assert reasons(revalidation) == ["ParameterImmutable"]
+                unknown = (
+                    "first-1 is in force but does not exist" in revalidation.problems[0].message
+                )
+                assert unknown is (before is None)
 
 
 def test_an_immutable_parameter_that_never_had_a_value_may_come_with_another_version() -> None:
@@ -230,40 +227,36 @@ def test_an_immutable_parameter_that_never_had_a_value_may_come_with_another_ver
     assert revalidate_idle(found, V2) == Revalidation("upgrade")
 
 
-@pytest.mark.parametrize(
-    ("before", "now", "reason"),
-    [
+def test_a_version_that_may_not_follow_the_one_in_force_runs_nothing(
+    subtests: pytest.Subtests,
+) -> None:
+    table: list[tuple[OperatorVersion | None, OperatorVersion, str]] = [
         (version(operator="second"), V2, "OperatorChanged"),
         (None, version("first-2", operator="second"), "OperatorVersionNotFound"),
         (V1, version("first-2", upgradable_from=["first-0"]), "NotUpgradable"),
         (None, version("first-2", upgradable_from=["first-0"]), "NotUpgradable"),
-    ],
-)
-def test_a_version_that_may_not_follow_the_one_in_force_runs_nothing(
-    before: OperatorVersion | None, now: OperatorVersion, reason: str
-) -> None:
-    assert reasons(revalidate_idle(idle(of="first-2"), now, before=before)) == [reason]
-    named = scheduled("upgrade")
-    spec = idle(of="first-2").spec.model_copy(update={"plan_execution": named.scheduled})
-    named = named.model_copy(update={"spec": spec})
-    assert reasons(revalidate_scheduled(named, now, before=before)) == [reason]
+    ]
+    for before, now, reason in table:
+        with subtests.test(before=before, now=now, reason=reason):
+            assert reasons(revalidate_idle(idle(of="first-2"), now, before=before)) == [reason]
+            named = scheduled("upgrade")
+            spec = idle(of="first-2").spec.model_copy(update={"plan_execution": named.scheduled})
+            named = named.model_copy(update={"spec": spec})
+            assert reasons(revalidate_scheduled(named, now, before=before)) == [reason]
 
 
-@pytest.mark.parametrize(
-    ("parameters", "reason", "field"),
-    [
+def test_values_that_admission_would_have_denied_run_nothing(subtests: pytest.Subtests) -> None:
+    table: list[tuple[dict[str, str], str, str]] = [
         ({"COUNT": "many"}, "ParameterInvalid", "COUNT"),
         ({"TOKEN": "-"}, "ParameterRequired", "TOKEN"),
         ({"TOKEN": ""}, "ParameterRequired", "TOKEN"),
-    ],
-)
-@pytest.mark.parametrize("of", ["first-1", "first-2"])
-def test_values_that_admission_would_have_denied_run_nothing(
-    parameters: dict[str, str], reason: str, field: str, of: str
-) -> None:
-    revalidation = revalidate_idle(idle(parameters, of=of), version(of))
-    assert (revalidation.plan, reasons(revalidation)) == (None, [reason])
-    assert revalidation.problems[0].field == f"spec.parameters[{field}]"
+    ]
+    for of in ["first-1", "first-2"]:
+        for parameters, reason, field in table:
+            with subtests.test(parameters=parameters, reason=reason, field=field, of=of):
+                revalidation = revalidate_idle(idle(parameters, of=of), version(of))
+                assert (revalidation.plan, reasons(revalidation)) == (None, [reason])
+                assert revalidation.problems[0].field == f"spec.parameters[{field}]"
 
 
 def test_a_first_run_is_judged_by_all_its_values() -> None:
@@ -291,12 +284,13 @@ def test_a_parameter_that_the_version_no_longer_declares_violates_nothing() -> N
     assert list(violations(found, version(parameters=without("CLASS")))) == []
 
 
-@pytest.mark.parametrize("name", [definition["name"] for definition in PARAMETERS])
-def test_no_message_shows_a_fingerprint(name: str) -> None:
-    found = idle({name: "-"}, last=last_run({name: "old"}))
-    recorded = set((last_run({name: "old"})["parameters"]).values())
-    for problem in revalidate_idle(found, V1).problems:
-        assert not any(value in problem.message for value in recorded)
+def test_no_message_shows_a_fingerprint(subtests: pytest.Subtests) -> None:
+    for name in [definition["name"] for definition in PARAMETERS]:
+        with subtests.test(name=name):
+            found = idle({name: "-"}, last=last_run({name: "old"}))
+            recorded = set((last_run({name: "old"})["parameters"]).values())
+            for problem in revalidate_idle(found, V1).problems:
+                assert not any(value in problem.message for value in recorded)
 
 
 # Something is scheduled
@@ -320,10 +314,10 @@ def scheduled(
     return Instance.from_wire(wire)
 
 
-@pytest.mark.parametrize("plan", ["deploy", "update", "custom", "nosuch"])
-@pytest.mark.parametrize("parameters", [{}, {"SIZE": "2"}, {"SIZE": "2", "PORT": "81"}])
-def test_a_run_that_violates_nothing_may_begin(plan: str, parameters: dict[str, str]) -> None:
-    assert revalidate_scheduled(scheduled(plan, parameters), V1) == NOTHING
+def test_a_run_that_violates_nothing_may_begin() -> None:
+    for parameters in [{}, {"SIZE": "2"}, {"SIZE": "2", "PORT": "81"}]:
+        for plan in ["deploy", "update", "custom", "nosuch"]:
+            assert revalidate_scheduled(scheduled(plan, parameters), V1) == NOTHING
 
 
 @pytest.mark.parametrize("last", [None, {}])
@@ -348,43 +342,38 @@ def test_the_plan_in_progress_may_be_restarted() -> None:
     assert revalidate_scheduled(scheduled("deploy", in_progress="deploy"), V1) == NOTHING
 
 
-@pytest.mark.parametrize(
-    ("parameters", "reason"),
-    [
+def test_a_run_with_a_violation_is_refused(subtests: pytest.Subtests) -> None:
+    table: list[tuple[dict[str, str], str]] = [
         ({"CLASS": "slow"}, "ParameterImmutable"),
         ({"COUNT": "many"}, "ParameterInvalid"),
         ({"TOKEN": "-"}, "ParameterRequired"),
-    ],
-)
-@pytest.mark.parametrize("in_progress", [None, "deploy"])
-def test_a_run_with_a_violation_is_refused(
-    parameters: dict[str, str], reason: str, in_progress: str | None
-) -> None:
-    found = scheduled("deploy", parameters, in_progress=in_progress)
-    assert reasons(revalidate_scheduled(found, V1)) == [reason]
+    ]
+    for in_progress in [None, "deploy"]:
+        for parameters, reason in table:
+            with subtests.test(parameters=parameters, reason=reason, in_progress=in_progress):
+                found = scheduled("deploy", parameters, in_progress=in_progress)
+                assert reasons(revalidate_scheduled(found, V1)) == [reason]
 
 
 # What is in progress
 
 
-@pytest.mark.parametrize("status", ["PENDING", "IN_PROGRESS", "ERROR"])
-def test_the_last_run_is_in_progress_until_it_has_ended(status: str) -> None:
-    assert run_in_progress(_with_entry("deploy", "A", status)) == "deploy"
+def test_the_last_run_is_in_progress_until_it_has_ended() -> None:
+    for status in ["PENDING", "IN_PROGRESS", "ERROR"]:
+        assert run_in_progress(_with_entry("deploy", "A", status)) == "deploy"
 
 
-@pytest.mark.parametrize(
-    ("plan", "uid", "status"),
-    [
+def test_nothing_else_is_in_progress() -> None:
+    table = [
         ("deploy", "A", "COMPLETE"),
         ("deploy", "A", "FATAL_ERROR"),
         ("deploy", "A", "NEVER_RUN"),
         ("deploy", "A", "nonsense"),
         ("deploy", "Z", "IN_PROGRESS"),
         ("custom", "A", "IN_PROGRESS"),
-    ],
-)
-def test_nothing_else_is_in_progress(plan: str, uid: str, status: str) -> None:
-    assert run_in_progress(_with_entry(plan, uid, status)) is None
+    ]
+    for plan, uid, status in table:
+        assert run_in_progress(_with_entry(plan, uid, status)) is None
 
 
 def test_nothing_is_in_progress_without_a_last_run() -> None:

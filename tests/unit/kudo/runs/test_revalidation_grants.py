@@ -56,35 +56,40 @@ WRONG = user({"COUNT": "x"}, ended={"deploy": "A"}, last_run=record())
 OF_THE_ORIGINAL = user(ended={"deploy": "A"})
 
 
-@pytest.mark.parametrize("found", [NEW, CHANGED, WRONG])
-def test_without_a_grant_nothing_is_scheduled_and_nothing_else_is_told(found: Instance) -> None:
-    revalidation = revalidate_idle(found, published(), tenancy=STRICT)
-    assert reasons(revalidation) == ["OperatorVersionNotGranted"]
-    assert revalidation.plan is None
+def test_without_a_grant_nothing_is_scheduled_and_nothing_else_is_told(
+    subtests: pytest.Subtests,
+) -> None:
+    for found in [NEW, CHANGED, WRONG]:
+        with subtests.test(found=found):
+            revalidation = revalidate_idle(found, published(), tenancy=STRICT)
+            assert reasons(revalidation) == ["OperatorVersionNotGranted"]
+            assert revalidation.plan is None
 
 
-@pytest.mark.parametrize("found", [IN_FORCE, OF_THE_ORIGINAL])
-def test_what_is_in_force_stays_so_without_a_grant(found: Instance) -> None:
-    assert revalidate_idle(found, published(), tenancy=STRICT) == NOTHING
+def test_what_is_in_force_stays_so_without_a_grant() -> None:
+    for found in [IN_FORCE, OF_THE_ORIGINAL]:
+        assert revalidate_idle(found, published(), tenancy=STRICT) == NOTHING
 
 
-@pytest.mark.parametrize("found", [NEW, IN_FORCE, CHANGED, WRONG, OF_THE_ORIGINAL])
-def test_a_grant_and_compat_decide_as_before(found: Instance) -> None:
-    expected = revalidate_idle(found, published())
-    assert revalidate_idle(found, published("ns"), tenancy=STRICT) == expected
-    assert "OperatorVersionNotGranted" not in reasons(expected)
+def test_a_grant_and_compat_decide_as_before(subtests: pytest.Subtests) -> None:
+    for found in [NEW, IN_FORCE, CHANGED, WRONG, OF_THE_ORIGINAL]:
+        with subtests.test(found=found):
+            expected = revalidate_idle(found, published())
+            assert revalidate_idle(found, published("ns"), tenancy=STRICT) == expected
+            assert "OperatorVersionNotGranted" not in reasons(expected)
 
 
-@pytest.mark.parametrize("plan", ["deploy", "update", "custom"])
-def test_a_run_is_refused_at_its_beginning(plan: str) -> None:
-    wire = instance(runs=plan)
-    del wire["status"]["planStatus"][plan]
-    wire["spec"]["operatorVersion"] = REFERENCE
-    found = Instance.from_wire(wire)
-    refused = revalidate_scheduled(found, published(), tenancy=STRICT)
-    assert reasons(refused) == ["OperatorVersionNotGranted"]
-    assert revalidate_scheduled(found, published("*"), tenancy=STRICT) == NOTHING
-    assert revalidate_scheduled(found, published(), tenancy=COMPAT) == NOTHING
+def test_a_run_is_refused_at_its_beginning(subtests: pytest.Subtests) -> None:
+    for plan in ["deploy", "update", "custom"]:
+        with subtests.test(plan=plan):
+            wire = instance(runs=plan)
+            del wire["status"]["planStatus"][plan]
+            wire["spec"]["operatorVersion"] = REFERENCE
+            found = Instance.from_wire(wire)
+            refused = revalidate_scheduled(found, published(), tenancy=STRICT)
+            assert reasons(refused) == ["OperatorVersionNotGranted"]
+            assert revalidate_scheduled(found, published("*"), tenancy=STRICT) == NOTHING
+            assert revalidate_scheduled(found, published(), tenancy=COMPAT) == NOTHING
 
 
 def test_a_run_in_progress_ends_as_it_began() -> None:
@@ -98,9 +103,8 @@ def test_a_deleted_instance_is_cleaned_up() -> None:
     assert revalidate_scheduled(found, published(), tenancy=STRICT) == NOTHING
 
 
-@pytest.mark.parametrize(
-    ("found", "used"),
-    [
+def test_an_instance_has_run_with_its_version() -> None:
+    table: list[tuple[Instance, bool]] = [
         (NEW, False),
         (IN_FORCE, True),
         (OF_THE_ORIGINAL, True),
@@ -110,7 +114,6 @@ def test_a_deleted_instance_is_cleaned_up() -> None:
             False,
         ),
         (user(last_run=record(operatorVersion=None, version=None)), False),
-    ],
-)
-def test_an_instance_has_run_with_its_version(found: Instance, used: bool) -> None:
-    assert has_run_with(found) is used
+    ]
+    for found, used in table:
+        assert has_run_with(found) is used

@@ -120,11 +120,12 @@ def test_another_plan_supersedes_the_one_in_progress() -> None:
     assert list(running(status.plan_status or {})) == ["cleanup"]
 
 
-@pytest.mark.parametrize("ended", [S.COMPLETE, S.FATAL_ERROR])
-def test_a_run_that_has_ended_is_left_alone_by_the_next(ended: ExecutionStatus) -> None:
-    done = progressed(begun(scheduled("deploy", "A"), V1, NOW), "deploy", ended, ended)
-    status = begun(scheduled("custom", "B", done), V1, LATER)
-    assert (status.plan_status or {})["deploy"] == (done.plan_status or {})["deploy"]
+def test_a_run_that_has_ended_is_left_alone_by_the_next(subtests: pytest.Subtests) -> None:
+    for ended in [S.COMPLETE, S.FATAL_ERROR]:
+        with subtests.test(ended=ended):
+            done = progressed(begun(scheduled("deploy", "A"), V1, NOW), "deploy", ended, ended)
+            status = begun(scheduled("custom", "B", done), V1, LATER)
+            assert (status.plan_status or {})["deploy"] == (done.plan_status or {})["deploy"]
 
 
 def test_all_runs_that_the_original_left_running_are_superseded() -> None:
@@ -137,16 +138,24 @@ def test_all_runs_that_the_original_left_running_are_superseded() -> None:
     assert list(running(status.plan_status or {})) == ["update"]
 
 
-@pytest.mark.parametrize("before", [None, "deploy"])
-def test_a_plan_that_the_version_lacks_still_has_an_entry_and_a_record(before: str | None) -> None:
-    old = begun(scheduled("deploy", "A"), V1, NOW) if before else None
-    status = begun(scheduled("nosuch", "B", old), V1, LATER)
-    entry = (status.plan_status or {})["nosuch"]
-    assert (entry.name, entry.uid, entry.started_at, entry.phases) == ("nosuch", "B", LATER, None)
-    assert status.last_run is not None
-    assert status.last_run.plan == "nosuch"
-    ended = fail(entry, "could not find required plan: 'nosuch'", LATER)
-    assert failed_last_run(with_entry(status, ended)) == ended
+def test_a_plan_that_the_version_lacks_still_has_an_entry_and_a_record(
+    subtests: pytest.Subtests,
+) -> None:
+    for before in [None, "deploy"]:
+        with subtests.test(before=before):
+            old = begun(scheduled("deploy", "A"), V1, NOW) if before else None
+            status = begun(scheduled("nosuch", "B", old), V1, LATER)
+            entry = (status.plan_status or {})["nosuch"]
+            assert (entry.name, entry.uid, entry.started_at, entry.phases) == (
+                "nosuch",
+                "B",
+                LATER,
+                None,
+            )
+            assert status.last_run is not None
+            assert status.last_run.plan == "nosuch"
+            ended = fail(entry, "could not find required plan: 'nosuch'", LATER)
+            assert failed_last_run(with_entry(status, ended)) == ended
 
 
 def test_a_run_goes_on_with_the_steps_of_an_edited_version() -> None:
@@ -211,14 +220,15 @@ def conditions(status: InstanceStatus) -> dict[str, tuple[str, str, int | None]]
     return {c.type: (c.status, c.reason, c.observed_generation) for c in found}
 
 
-@pytest.mark.parametrize("plan", ["deploy", "update", "upgrade", "cleanup"])
-def test_readiness_is_unknown_while_a_plan_that_changes_it_runs(plan: str) -> None:
-    status = begun(scheduled(plan, "A"), V1, NOW)
-    assert conditions(status) == {
-        "Ready": ("Unknown", "PlanInProgress", 7),
-        "Reconciling": ("True", "PlanInProgress", 7),
-    }
-    assert status.observed_generation == 7
+def test_readiness_is_unknown_while_a_plan_that_changes_it_runs(subtests: pytest.Subtests) -> None:
+    for plan in ["deploy", "update", "upgrade", "cleanup"]:
+        with subtests.test(plan=plan):
+            status = begun(scheduled(plan, "A"), V1, NOW)
+            assert conditions(status) == {
+                "Ready": ("Unknown", "PlanInProgress", 7),
+                "Reconciling": ("True", "PlanInProgress", 7),
+            }
+            assert status.observed_generation == 7
 
 
 def test_any_other_plan_says_nothing_of_readiness() -> None:
@@ -261,16 +271,18 @@ def test_an_instance_that_never_ran_is_as_its_resources_are() -> None:
     assert settled(InstanceStatus(), ()).ready == ("ResourcesReady", "")
 
 
-@pytest.mark.parametrize("unready", [(), ("Deployment a",)])
-def test_a_failed_last_run_comes_before_the_resources(unready: tuple[str, ...]) -> None:
-    status = ended("deploy", "A", S.COMPLETE, S.FATAL_ERROR)
-    assert settled(status, unready).ready == ("PlanInFatalError", "because")
-    stalled = find(
-        with_conditions(scheduled("", ""), status, settled(status, unready), NOW).conditions or (),
-        "Stalled",
-    )
-    assert stalled is not None
-    assert (stalled.status, stalled.message) == ("True", "because")
+def test_a_failed_last_run_comes_before_the_resources(subtests: pytest.Subtests) -> None:
+    for unready in [(), ("Deployment a",)]:
+        with subtests.test(unready=unready):
+            status = ended("deploy", "A", S.COMPLETE, S.FATAL_ERROR)
+            assert settled(status, unready).ready == ("PlanInFatalError", "because")
+            stalled = find(
+                with_conditions(scheduled("", ""), status, settled(status, unready), NOW).conditions
+                or (),
+                "Stalled",
+            )
+            assert stalled is not None
+            assert (stalled.status, stalled.message) == ("True", "because")
 
 
 def test_a_failed_run_before_the_last_one_is_past() -> None:

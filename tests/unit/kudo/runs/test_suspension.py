@@ -30,10 +30,11 @@ def test_a_pause_is_recorded_when_it_is_first_seen() -> None:
     assert changed({"suspendedAt": BEFORE}, suspend=True) == {"suspendedAt": BEFORE}
 
 
-@pytest.mark.parametrize("spec", [{}, {"suspend": False}])
-def test_without_a_pause_nothing_changes(spec: dict[str, Any]) -> None:
-    found = instance({"planStatus": {}}, **spec)
-    assert with_suspension(found, found.status, NOW) is found.status
+def test_without_a_pause_nothing_changes(subtests: pytest.Subtests) -> None:
+    for spec in [{}, {"suspend": False}]:
+        with subtests.test(spec=spec):
+            found = instance({"planStatus": {}}, **spec)
+            assert with_suspension(found, found.status, NOW) is found.status
 
 
 def test_an_instance_that_is_being_deleted_is_not_suspended() -> None:
@@ -84,12 +85,13 @@ def test_pauses_add_up_and_move_the_last_progress() -> None:
     assert (after["suspendedSeconds"], after["progressedAt"]) == (15, "2026-01-01T00:59:11Z")
 
 
-@pytest.mark.parametrize("since", ["yesterday", "2026-01-01T01:00:00", "2026-01-02T00:00:00Z"])
-def test_a_time_that_somebody_edited_prolongs_nothing(since: str) -> None:
-    entry = {"name": "deploy", "status": "IN_PROGRESS", "uid": "u"}
-    found = changed({"suspendedAt": since, "planStatus": {"deploy": entry}})
-    assert found["planStatus"]["deploy"].get("suspendedSeconds", 0) <= 1
-    assert "suspendedAt" not in found
+def test_a_time_that_somebody_edited_prolongs_nothing(subtests: pytest.Subtests) -> None:
+    for since in ["yesterday", "2026-01-01T01:00:00", "2026-01-02T00:00:00Z"]:
+        with subtests.test(since=since):
+            entry = {"name": "deploy", "status": "IN_PROGRESS", "uid": "u"}
+            found = changed({"suspendedAt": since, "planStatus": {"deploy": entry}})
+            assert found["planStatus"]["deploy"].get("suspendedSeconds", 0) <= 1
+            assert "suspendedAt" not in found
 
 
 def test_a_status_that_is_resumed_is_not_resumed_again() -> None:

@@ -21,9 +21,8 @@ def checker(results: CheckResults | None = None) -> Checker:
     return Checker(CheckResults() if results is None else results)
 
 
-@pytest.mark.parametrize(
-    ("value_type", "text"),
-    [
+def test_within_the_budget_a_decision_says_what_a_full_read_says(subtests: pytest.Subtests) -> None:
+    table: list[tuple[str, str]] = [
         ("array", "[1]"),
         ("array", "a: b"),
         ("array", "[a"),
@@ -34,14 +33,12 @@ def checker(results: CheckResults | None = None) -> Checker:
         ("number", "1e3"),
         ("boolean", "yes"),
         ("unheard-of", "x"),
-    ],
-)
-def test_within_the_budget_a_decision_says_what_a_full_read_says(
-    value_type: str, text: str
-) -> None:
-    check = checker()
-    assert check(value_type, text) == read_fully(value_type, text)
-    assert check.pending == ()
+    ]
+    for value_type, text in table:
+        with subtests.test(value_type=value_type, text=text):
+            check = checker()
+            assert check(value_type, text) == read_fully(value_type, text)
+            assert check.pending == ()
 
 
 def test_a_value_of_many_parameters_is_read_once() -> None:

@@ -64,9 +64,8 @@ def test_the_package_has_no_faults() -> None:
     assert verify(package()) == ()
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "name", "place", "severity"),
-    [
+def test_keys_that_come_twice_are_told(subtests: pytest.Subtests) -> None:
+    table: list[tuple[str, str, str, str, str]] = [
         # The second one, without phases, would be installed and be COMPLETE at once.
         (
             "plans:\n",
@@ -92,14 +91,14 @@ def test_the_package_has_no_faults() -> None:
             "params.yaml:5:5",
             "warning",
         ),
-    ],
-)
-def test_keys_that_come_twice_are_told(
-    old: str, new: str, name: str, place: str, severity: str
-) -> None:
-    [finding] = of_code("KeyDuplicate", edited(old, new))
-    assert finding.problem.message.startswith(f'key "{name}" is given twice, first in line ')
-    assert (finding.place.position, finding.severity) == (place, severity)
+    ]
+    for old, new, name, place, severity in table:
+        with subtests.test(old=old, new=new, name=name, place=place, severity=severity):
+            [finding] = of_code("KeyDuplicate", edited(old, new))
+            assert finding.problem.message.startswith(
+                f'key "{name}" is given twice, first in line '
+            )
+            assert (finding.place.position, finding.severity) == (place, severity)
 
 
 def test_a_merged_key_is_not_given_twice() -> None:
@@ -108,9 +107,8 @@ def test_a_merged_key_is_not_given_twice() -> None:
     assert verify(package(base + merged)) == ()
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "meant", "place", "severity"),
-    [
+def test_unknown_fields_are_told(subtests: pytest.Subtests) -> None:
+    table = [
         ("    default:", "    triger: deploy\n    default:", "trigger", "params.yaml:3:5", "error"),
         ("            tasks:", "            task:", "tasks", "operator.yaml:15:13", "error"),
         ("operatorVersion", "operatorVersoin", "operatorVersion", "operator.yaml:2:1", "error"),
@@ -123,15 +121,15 @@ def test_a_merged_key_is_not_given_twice() -> None:
             "warning",
         ),
         ("    default:", "    colour: red\n    default:", "", "params.yaml:3:5", "warning"),
-    ],
-)
-def test_unknown_fields_are_told(old: str, new: str, meant: str, place: str, severity: str) -> None:
-    [finding] = of_code("FieldUnknown", edited(old, new))
-    assert (finding.place.position, finding.severity) == (place, severity)
-    assert finding.problem.message.endswith("is unknown and is ignored")
-    known = "known fields are name, displayName, description, hint, trigger, "
-    assert finding.suggestion.startswith(f'did you mean "{meant}"?' if meant else known)
-    assert (finding.edit is not None) == bool(meant)
+    ]
+    for old, new, meant, place, severity in table:
+        with subtests.test(old=old, new=new, meant=meant, place=place, severity=severity):
+            [finding] = of_code("FieldUnknown", edited(old, new))
+            assert (finding.place.position, finding.severity) == (place, severity)
+            assert finding.problem.message.endswith("is unknown and is ignored")
+            known = "known fields are name, displayName, description, hint, trigger, "
+            assert finding.suggestion.startswith(f'did you mean "{meant}"?' if meant else known)
+            assert (finding.edit is not None) == bool(meant)
 
 
 def test_fields_of_other_programs_begin_with_x() -> None:
@@ -152,71 +150,68 @@ def mappings(
             yield from mappings(shape.model, below)
 
 
-@pytest.mark.parametrize(
-    ("file", "model"), [("operator.yaml", OperatorFile), ("params.yaml", ParametersFile)]
-)
-def test_the_known_fields_are_those_of_the_models(file: str, model: type) -> None:
-    for path, names in mappings(model):
-        known = shape_at(file, path)
-        assert isinstance(known, KnownFields)
-        assert set(known.known) == names
+def test_the_known_fields_are_those_of_the_models(subtests: pytest.Subtests) -> None:
+    for file, model in [("operator.yaml", OperatorFile), ("params.yaml", ParametersFile)]:
+        with subtests.test(file=file, model=model):
+            for path, names in mappings(model):
+                known = shape_at(file, path)
+                assert isinstance(known, KnownFields)
+                assert set(known.known) == names
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "read"),
-    [
+def test_texts_that_are_read_as_something_else_are_told(subtests: pytest.Subtests) -> None:
+    table = [
         # BTO-11: the version became 0.1 without a word.
         ("operatorVersion: 0.1.0", "operatorVersion: 0.10", "0.10 is read as 0.1"),
         ("name: first", "name: on", "on is read as true"),
         ("name: first", "name: 0x10", "0x10 is read as 16"),
         ("  - name: SIZE", "  - name: Y", "Y is read as true"),
         ("[app]", "[1_000]", "1_000 is read as 1000"),
-    ],
-)
-def test_texts_that_are_read_as_something_else_are_told(old: str, new: str, read: str) -> None:
-    [finding] = of_code("TextUnquoted", edited(old, new))
-    written = read.partition(" ")[0]
-    assert (finding.problem.message, finding.is_error) == (read, True)
-    assert finding.suggestion == f'put quotes around it: "{written}"'
-    assert f'"{written}"' in "".join(fixed(edited(old, new)).values())
+    ]
+    for old, new, read in table:
+        with subtests.test(old=old, new=new, read=read):
+            [finding] = of_code("TextUnquoted", edited(old, new))
+            written = read.partition(" ")[0]
+            assert (finding.problem.message, finding.is_error) == (read, True)
+            assert finding.suggestion == f'put quotes around it: "{written}"'
+            assert f'"{written}"' in "".join(fixed(edited(old, new)).values())
 
 
-@pytest.mark.parametrize("version", ["1.5", "'0.10'", '"0.10"', "!!str 0.10", "1.10.0", "3"])
-def test_texts_that_stay_as_they_are_written_are_fine(version: str) -> None:
-    of = edited("operatorVersion: 0.1.0", f"operatorVersion: {version}")
-    assert of_code("TextUnquoted", of) == []
+def test_texts_that_stay_as_they_are_written_are_fine(subtests: pytest.Subtests) -> None:
+    for version in ["1.5", "'0.10'", '"0.10"', "!!str 0.10", "1.10.0", "3"]:
+        with subtests.test(version=version):
+            of = edited("operatorVersion: 0.1.0", f"operatorVersion: {version}")
+            assert of_code("TextUnquoted", of) == []
 
 
-@pytest.mark.parametrize(
-    ("default", "told"),
-    [
+def test_a_default_that_is_read_as_another_text_is_warned_of(subtests: pytest.Subtests) -> None:
+    table: list[tuple[str, str]] = [
         *(("0.10", "read as 0.1"), ("0644", "read as 420"), ("yes", "read as true")),
         *(("1.5", ""), ("true", ""), ("1000", ""), ("'0.10'", ""), ("[a]", ""), ("2020-01-01", "")),
-    ],
-)
-def test_a_default_that_is_read_as_another_text_is_warned_of(default: str, told: str) -> None:
-    found = of_code("DefaultUnquoted", edited('"1"', default))
-    assert [finding.severity for finding in found] == ["warning"] * bool(told)
-    assert all(told in finding.problem.message for finding in found)
-    typed = edited('"1"', f"{default}\n    type: number")
-    assert of_code("DefaultUnquoted", typed) == []
+    ]
+    for default, told in table:
+        with subtests.test(default=default, told=told):
+            found = of_code("DefaultUnquoted", edited('"1"', default))
+            assert [finding.severity for finding in found] == ["warning"] * bool(told)
+            assert all(told in finding.problem.message for finding in found)
+            typed = edited('"1"', f"{default}\n    type: number")
+            assert of_code("DefaultUnquoted", typed) == []
 
 
-@pytest.mark.parametrize(
-    ("type_", "suggestion", "fixable"),
-    [
+def test_an_unknown_type_is_an_error(subtests: pytest.Subtests) -> None:
+    table: list[tuple[str, str, bool]] = [
         *(("int", 'did you mean "integer"?', True), ("bool", 'did you mean "boolean"?', True)),
         *(("String", 'did you mean "string"?', True), ("list", 'did you mean "array"?', True)),
         ("integr", 'did you mean "integer"?', False),
         ("colour", "types are string, integer, number, boolean, array, map", False),
-    ],
-)
-def test_an_unknown_type_is_an_error(type_: str, suggestion: str, fixable: bool) -> None:
-    of = edited('default: "1"', f'default: "1"\n    type: {type_}')
-    [finding] = of_code("ParameterTypeUnknown", of)
-    assert (finding.is_error, finding.suggestion) == (True, suggestion)
-    assert finding.place.position == "params.yaml:4:5"
-    assert (finding.edit is not None) == fixable
+    ]
+    for type_, suggestion, fixable in table:
+        with subtests.test(type_=type_, suggestion=suggestion, fixable=fixable):
+            of = edited('default: "1"', f'default: "1"\n    type: {type_}')
+            [finding] = of_code("ParameterTypeUnknown", of)
+            assert (finding.is_error, finding.suggestion) == (True, suggestion)
+            assert finding.place.position == "params.yaml:4:5"
+            assert (finding.edit is not None) == fixable
 
 
 def test_steps_phases_and_plans_that_do_nothing_are_warned_of() -> None:
@@ -247,26 +242,25 @@ def test_edits_keep_comments_and_all_else() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
+def test_the_parameter_of_a_toggle_becomes_a_boolean(subtests: pytest.Subtests) -> None:
+    table = [
         (
             '  - name: LID  # or off\n    default: "true"\n',
             '  - name: LID  # or off\n    type: boolean\n    default: "true"\n',
         ),
         ("  - {name: LID, default: true}\n", "  - {name: LID, type: boolean, default: true}\n"),
         ("  - default: true\n    name: LID", "  - default: true\n    name: LID\n    type: boolean"),
-    ],
-)
-def test_the_parameter_of_a_toggle_becomes_a_boolean(before: str, after: str) -> None:
-    operator = OPERATOR.replace("kind: Apply", "kind: Toggle").replace(
-        "[a.yaml]", "[a.yaml]\n      parameter: LID"
-    )
-    of = package(operator, PARAMETERS + before)
-    [finding] = of_code("ToggleNotBoolean", of)
-    assert finding.severity == "warning"
-    assert fixed(of)["params.yaml"] == PARAMETERS + after
-    assert of_code("ToggleNotBoolean", package(operator, PARAMETERS + after)) == []
+    ]
+    for before, after in table:
+        with subtests.test(before=before, after=after):
+            operator = OPERATOR.replace("kind: Apply", "kind: Toggle").replace(
+                "[a.yaml]", "[a.yaml]\n      parameter: LID"
+            )
+            of = package(operator, PARAMETERS + before)
+            [finding] = of_code("ToggleNotBoolean", of)
+            assert finding.severity == "warning"
+            assert fixed(of)["params.yaml"] == PARAMETERS + after
+            assert of_code("ToggleNotBoolean", package(operator, PARAMETERS + after)) == []
 
 
 @pytest.mark.parametrize(
@@ -287,13 +281,14 @@ def test_a_toggle_that_can_never_run_is_an_error(fields: str, field: str) -> Non
     assert finding.place.field == f"parameters[LID].{field}"
 
 
-@pytest.mark.parametrize(("end", "line"), [("---\nname: b\n", 16), ("...\nname: b\n", 17)])
-def test_a_second_document_is_warned_of(end: str, line: int) -> None:
-    [finding] = of_code("DocumentIgnored", package(OPERATOR + end))
-    assert finding.severity is Severity.WARNING
-    assert finding.place.position == f"operator.yaml:{line}"
-    [finding] = of_code("DocumentIgnored", package(parameters=PARAMETERS + end))
-    assert finding.place.file == "params.yaml"
+def test_a_second_document_is_warned_of(subtests: pytest.Subtests) -> None:
+    for end, line in [("---\nname: b\n", 16), ("...\nname: b\n", 17)]:
+        with subtests.test(end=end, line=line):
+            [finding] = of_code("DocumentIgnored", package(OPERATOR + end))
+            assert finding.severity is Severity.WARNING
+            assert finding.place.position == f"operator.yaml:{line}"
+            [finding] = of_code("DocumentIgnored", package(parameters=PARAMETERS + end))
+            assert finding.place.file == "params.yaml"
 
 
 def test_an_empty_document_at_the_end_is_fine() -> None:

@@ -43,9 +43,8 @@ def test_limits_that_can_pass_are_no_findings() -> None:
     assert verify(limited(timeout="30m", step="", phase="")) == ()
 
 
-@pytest.mark.parametrize(
-    ("limits", "expected"),
-    [
+def test_a_limit_that_is_no_duration_is_an_error(subtests: pytest.Subtests) -> None:
+    table: list[tuple[dict[str, str], str]] = [
         ({"plan": "soon"}, 'plans.deploy.timeout: timeout of plan "deploy" cannot be used: '),
         (
             {"phase": "10"},
@@ -60,20 +59,19 @@ def test_limits_that_can_pass_are_no_findings() -> None:
             {"progressDeadline": "-5m"},
             'tasks[app].progressDeadline: progressDeadline of task "app" cannot be used: ',
         ),
-    ],
-)
-def test_a_limit_that_is_no_duration_is_an_error(limits: dict[str, str], expected: str) -> None:
-    (text,) = findings(limited(**limits), "TimeLimitInvalid")  # type: ignore[arg-type]
-    assert text.startswith(expected)
+    ]
+    for limits, expected in table:
+        with subtests.test(limits=limits, expected=expected):
+            (text,) = findings(limited(**limits), "TimeLimitInvalid")  # type: ignore[arg-type]
+            assert text.startswith(expected)
 
 
 ONE = "plans.deploy.phases[0]"
 AGAIN: Json = {"again": {"phases": [{"name": "p", "steps": [{"name": "s", "tasks": ["app"]}]}]}}
 
 
-@pytest.mark.parametrize(
-    ("limits", "expected"),
-    [
+def test_a_limit_that_another_one_precedes_everywhere_never_passes() -> None:
+    table: list[tuple[dict[str, Any], list[str]]] = [
         (
             {"plan": "1h", "phase": "60m"},
             [
@@ -131,31 +129,29 @@ AGAIN: Json = {"again": {"phases": [{"name": "p", "steps": [{"name": "s", "tasks
         ({"step": "10m", "timeout": "20m", "more": AGAIN}, []),
         ({"step": "10m", "progressDeadline": "20m", "more": AGAIN}, []),
         ({"step": "10m", "timeout": "9m59s"}, []),
-    ],
-)
-def test_a_limit_that_another_one_precedes_everywhere_never_passes(
-    limits: dict[str, Any], expected: list[str]
-) -> None:
-    assert findings(limited(**limits), "TimeLimitUnreachable") == expected
+    ]
+    for limits, expected in table:
+        assert findings(limited(**limits), "TimeLimitUnreachable") == expected
 
 
 def test_a_limit_that_cannot_be_read_is_compared_with_none() -> None:
     assert len(findings(limited(plan="x", step="1h", timeout="1m"), "TimeLimitInvalid")) == 1
 
 
-@pytest.mark.parametrize(
-    ("spec", "why"),
-    [
+def test_a_limit_of_a_dummy_that_ends_at_once_is_warned_of(subtests: pytest.Subtests) -> None:
+    table: list[tuple[Json, str | None]] = [
         ({"done": True}, "it waits for nothing"),
         ({"wantErr": True, "fatal": True}, "it waits for nothing"),
         ({"wantErr": True, "done": True}, None),
         ({"done": False}, None),
-    ],
-)
-def test_a_limit_of_a_dummy_that_ends_at_once_is_warned_of(spec: Json, why: str | None) -> None:
-    dummy = {**task("Dummy", **spec), "timeout": "1m"}
-    found = findings(package(tasks=tasks(dummy), plans=using("x")), "TimeLimitUnused")
-    assert found == ([f'tasks[x].timeout: timeout of task "x" has no effect: {why}'] if why else [])
+    ]
+    for spec, why in table:
+        with subtests.test(spec=spec, why=why):
+            dummy = {**task("Dummy", **spec), "timeout": "1m"}
+            found = findings(package(tasks=tasks(dummy), plans=using("x")), "TimeLimitUnused")
+            assert found == (
+                [f'tasks[x].timeout: timeout of task "x" has no effect: {why}'] if why else []
+            )
 
 
 def test_limits_of_a_task_that_no_step_names_are_warned_of() -> None:

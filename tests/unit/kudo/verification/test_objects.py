@@ -19,33 +19,31 @@ def positions(findings: list[Finding]) -> list[str]:
     return [finding.place.position for finding in findings]
 
 
-@pytest.mark.parametrize(
-    ("kind", "name"),
-    [
+def test_a_name_that_no_object_can_have_is_an_error(subtests: pytest.Subtests) -> None:
+    table: list[tuple[str, str]] = [
         *(("ConfigMap", "Pot"), ("ConfigMap", "a_b"), ("ConfigMap", "-a"), ("Secret", "a" * 254)),
         *(("Service", "a.b"), ("Service", "1a"), ("Service", "a" * 64)),
         ("ConfigMap", "{{ .Name }}-{{ .Params.SIZE }}_"),
-    ],
-)
-def test_a_name_that_no_object_can_have_is_an_error(kind: str, name: str) -> None:
-    text = "# {{ if true }}\n\n# {{ end }}\n---\n" + ALL.format(kind=kind, name=f'"{name}"')
-    [finding] = told("ObjectNameInvalid", text)
-    assert finding.is_error
-    assert positions([finding]) == ["templates/b.yaml:8"]
-    assert "cannot have this name: use at most" in finding.problem.message
+    ]
+    for kind, name in table:
+        with subtests.test(kind=kind, name=name):
+            text = "# {{ if true }}\n\n# {{ end }}\n---\n" + ALL.format(kind=kind, name=f'"{name}"')
+            [finding] = told("ObjectNameInvalid", text)
+            assert finding.is_error
+            assert positions([finding]) == ["templates/b.yaml:8"]
+            assert "cannot have this name: use at most" in finding.problem.message
 
 
-@pytest.mark.parametrize(
-    ("kind", "name"),
-    [
+def test_a_name_that_objects_can_have_is_fine(subtests: pytest.Subtests) -> None:
+    table: list[tuple[str, str]] = [
         *(("ConfigMap", "a.b-c"), ("ConfigMap", "1a"), ("Service", "a-1")),
         *(("ConfigMap", "{{ .Name }}-{{ .Params.WITHOUT_DEFAULT }}"), ("Cup", "{{ .Name }}")),
         ("ConfigMap", "{{ .OperatorName }}-{{ .Namespace }}-{{ .PlanName }}"),
-    ],
-)
-def test_a_name_that_objects_can_have_is_fine(kind: str, name: str) -> None:
-    parameters = PARAMETERS + "  - name: WITHOUT_DEFAULT\n"
-    assert told("ObjectNameInvalid", ALL.format(kind=kind, name=name), parameters) == []
+    ]
+    for kind, name in table:
+        with subtests.test(kind=kind, name=name):
+            parameters = PARAMETERS + "  - name: WITHOUT_DEFAULT\n"
+            assert told("ObjectNameInvalid", ALL.format(kind=kind, name=name), parameters) == []
 
 
 def test_names_of_roles_may_contain_nearly_anything() -> None:
@@ -68,37 +66,43 @@ def test_a_deletion_policy_that_there_is_not_is_an_error(policy: str) -> None:
     )
 
 
-@pytest.mark.parametrize("policy", ["retain", "delete", "'{{ .Params.POLICY }}'"])
-def test_a_deletion_policy_may_depend_on_a_parameter(policy: str) -> None:
-    parameters = PARAMETERS + "  - {name: POLICY, default: retain}\n"
-    text = f"{POLICY}    kudo.dev/deletion-policy: {policy}\n"
-    assert told("DeletionPolicyUnknown", text, parameters) == []
+def test_a_deletion_policy_may_depend_on_a_parameter(subtests: pytest.Subtests) -> None:
+    for policy in ["retain", "delete", "'{{ .Params.POLICY }}'"]:
+        with subtests.test(policy=policy):
+            parameters = PARAMETERS + "  - {name: POLICY, default: retain}\n"
+            text = f"{POLICY}    kudo.dev/deletion-policy: {policy}\n"
+            assert told("DeletionPolicyUnknown", text, parameters) == []
 
 
-@pytest.mark.parametrize("policy", ["once", "'true'", "Create"])
-def test_an_apply_policy_that_there_is_not_is_an_error(policy: str) -> None:
-    [finding] = told("ApplyPolicyInvalid", f"{POLICY}    kudo.dev/apply-policy: {policy}\n")
-    assert finding.is_error
-    assert positions([finding]) == ["templates/b.yaml:7"]
-    assert finding.problem.message == (
-        f"Secret \"a\": the annotation kudo.dev/apply-policy is '{policy.strip(chr(39))}'; "
-        "it can be apply or create"
-    )
+def test_an_apply_policy_that_there_is_not_is_an_error(subtests: pytest.Subtests) -> None:
+    for policy in ["once", "'true'", "Create"]:
+        with subtests.test(policy=policy):
+            [finding] = told("ApplyPolicyInvalid", f"{POLICY}    kudo.dev/apply-policy: {policy}\n")
+            assert finding.is_error
+            assert positions([finding]) == ["templates/b.yaml:7"]
+            assert finding.problem.message == (
+                f"Secret \"a\": the annotation kudo.dev/apply-policy is '{policy.strip(chr(39))}'; "
+                "it can be apply or create"
+            )
 
 
-@pytest.mark.parametrize("policy", ["create", "apply", "'{{ .Params.POLICY }}'"])
-def test_an_apply_policy_may_depend_on_a_parameter(policy: str) -> None:
-    parameters = PARAMETERS + "  - {name: POLICY, default: create}\n"
-    text = f"{POLICY}    kudo.dev/apply-policy: {policy}\n"
-    assert told("ApplyPolicyInvalid", text, parameters) == []
+def test_an_apply_policy_may_depend_on_a_parameter(subtests: pytest.Subtests) -> None:
+    for policy in ["create", "apply", "'{{ .Params.POLICY }}'"]:
+        with subtests.test(policy=policy):
+            parameters = PARAMETERS + "  - {name: POLICY, default: create}\n"
+            text = f"{POLICY}    kudo.dev/apply-policy: {policy}\n"
+            assert told("ApplyPolicyInvalid", text, parameters) == []
 
 
-@pytest.mark.parametrize(("policy", "number"), [("create", 1), ("apply", 0)])
-def test_a_cluster_scoped_object_cannot_be_only_created(policy: str, number: int) -> None:
-    text = POLICY.replace("Secret", "ClusterRole") + f"    kudo.dev/apply-policy: {policy}\n"
-    found = told("ApplyPolicyInvalid", text)
-    assert len(found) == number
-    assert all("cluster-scoped ones are shared; remove it" in str(one) for one in found)
+def test_a_cluster_scoped_object_cannot_be_only_created(subtests: pytest.Subtests) -> None:
+    for policy, number in [("create", 1), ("apply", 0)]:
+        with subtests.test(policy=policy, number=number):
+            text = (
+                POLICY.replace("Secret", "ClusterRole") + f"    kudo.dev/apply-policy: {policy}\n"
+            )
+            found = told("ApplyPolicyInvalid", text)
+            assert len(found) == number
+            assert all("cluster-scoped ones are shared; remove it" in str(one) for one in found)
 
 
 JOB = (
@@ -108,25 +112,26 @@ JOB = (
 SHOW = "kudo.dev/show-termination-message"
 
 
-@pytest.mark.parametrize(
-    ("value", "shown"), [("yes-please", "'yes-please'"), ("'True'", "'True'"), ("true", "no text")]
-)
-def test_a_termination_message_is_shown_by_the_right_word_alone(value: str, shown: str) -> None:
-    text = f"{JOB.format(annotations='')}        {SHOW}: {value}\n"
-    [finding] = told("TerminationMessageNotShown", text)
-    assert (finding.severity, positions([finding])) == ("warning", ["templates/b.yaml:10"])
-    assert finding.problem.message == (
-        f'Job "a": the annotation {SHOW} is {shown}; it can be true or false'
-    )
+def test_a_termination_message_is_shown_by_the_right_word_alone(subtests: pytest.Subtests) -> None:
+    table = [("yes-please", "'yes-please'"), ("'True'", "'True'"), ("true", "no text")]
+    for value, shown in table:
+        with subtests.test(value=value, shown=shown):
+            text = f"{JOB.format(annotations='')}        {SHOW}: {value}\n"
+            [finding] = told("TerminationMessageNotShown", text)
+            assert (finding.severity, positions([finding])) == ("warning", ["templates/b.yaml:10"])
+            assert finding.problem.message == (
+                f'Job "a": the annotation {SHOW} is {shown}; it can be true or false'
+            )
 
 
-@pytest.mark.parametrize("value", ["'true'", "'false'", "'{{ .Params.TOLD }}'"])
-def test_a_termination_message_may_depend_on_a_parameter(value: str) -> None:
-    parameters = PARAMETERS + "  - {name: TOLD, default: 'true'}\n"
-    text = f"{JOB.format(annotations='')}        {SHOW}: {value}\n"
-    assert told("TerminationMessageNotShown", text, parameters) == []
-    pod = ALL.format(kind="Pod", name="a") + f"  annotations: {{{SHOW}: {value}}}\n"
-    assert told("TerminationMessageNotShown", pod, parameters) == []
+def test_a_termination_message_may_depend_on_a_parameter(subtests: pytest.Subtests) -> None:
+    for value in ["'true'", "'false'", "'{{ .Params.TOLD }}'"]:
+        with subtests.test(value=value):
+            parameters = PARAMETERS + "  - {name: TOLD, default: 'true'}\n"
+            text = f"{JOB.format(annotations='')}        {SHOW}: {value}\n"
+            assert told("TerminationMessageNotShown", text, parameters) == []
+            pod = ALL.format(kind="Pod", name="a") + f"  annotations: {{{SHOW}: {value}}}\n"
+            assert told("TerminationMessageNotShown", pod, parameters) == []
 
 
 def test_only_the_metadata_of_pods_has_a_termination_message_shown() -> None:
@@ -179,19 +184,21 @@ def test_an_empty_template_is_warned_of() -> None:
     assert positions(told("TemplateEmpty", "\n")) == ["templates/b.yaml"]
 
 
-@pytest.mark.parametrize(
-    ("text", "line"),
-    [
+def test_wrong_yaml_is_told_with_the_line_of_the_template(subtests: pytest.Subtests) -> None:
+    table: list[tuple[str, int]] = [
         ("a: [\n", 1),
         ("# {{ .Name }}\n\na: b: c\n", 3),
         (FIRST + "---\n# comment\na: b: c\n", 7),
         ("{{ if true }}\n{{ range until 3 }}\n{{ end }}\nkind: b: c\n{{ end }}\n", 4),
-    ],
-)
-def test_wrong_yaml_is_told_with_the_line_of_the_template(text: str, line: int) -> None:
-    [finding] = told("TaskRenderingError", text)
-    assert positions([finding]) == [f"templates/b.yaml:{line}"]
-    assert "parsing rendered YAML from b.yaml failed: decoding chunk " in finding.problem.message
+    ]
+    for text, line in table:
+        with subtests.test(text=text, line=line):
+            [finding] = told("TaskRenderingError", text)
+            assert positions([finding]) == [f"templates/b.yaml:{line}"]
+            assert (
+                "parsing rendered YAML from b.yaml failed: decoding chunk "
+                in finding.problem.message
+            )
 
 
 def test_what_the_engine_cannot_render_has_line_and_column() -> None:
@@ -215,9 +222,8 @@ def test_a_removed_version_is_corrected_where_nothing_else_changes() -> None:
 # Conditions
 
 
-@pytest.mark.parametrize(
-    "condition",
-    [
+def test_a_condition_that_is_text_is_warned_of(subtests: pytest.Subtests) -> None:
+    table = [
         "if .Params.LID",
         "if not .Params.LID",
         "if and .Name .Params.LID",
@@ -228,34 +234,34 @@ def test_a_removed_version_is_corrected_where_nothing_else_changes() -> None:
         "if eq .Name `a` }}{{ else if .Params.LID",
         "$x := .Params.LID }}{{ if $x",
         "if index .Params `LID`",
-    ],
-)
-@pytest.mark.parametrize("fields", ["type: boolean", "default: 'false'", "default: true"])
-def test_a_condition_that_is_text_is_warned_of(condition: str, fields: str) -> None:
-    parameters = PARAMETERS + f"  - {{name: LID, {fields}}}\n"
-    [finding] = told(
-        "ConditionAlwaysTrue", f"#\n# {{{{ {condition} }}}}{{{{ end }}}}\n", parameters
-    )
-    assert (finding.severity, finding.place.line) == ("warning", 2)
-    assert finding.suggestion == 'compare it: eq .Params.LID "true"'
+    ]
+    for fields in ["type: boolean", "default: 'false'", "default: true"]:
+        for condition in table:
+            with subtests.test(condition=condition, fields=fields):
+                parameters = PARAMETERS + f"  - {{name: LID, {fields}}}\n"
+                [finding] = told(
+                    "ConditionAlwaysTrue", f"#\n# {{{{ {condition} }}}}{{{{ end }}}}\n", parameters
+                )
+                assert (finding.severity, finding.place.line) == ("warning", 2)
+                assert finding.suggestion == 'compare it: eq .Params.LID "true"'
 
 
-@pytest.mark.parametrize(
-    ("condition", "fields"),
-    [
+def test_a_condition_that_asks_whether_there_is_a_value_is_fine(subtests: pytest.Subtests) -> None:
+    table = [
         ('if eq .Params.LID "true"', "type: boolean"),
         ("if .Params.LID", "default: ''"),
         ("if .Params.LID", "type: array, default: []"),
         ("if .Params.LID", "default: iron"),
         ("range .Params.LID", "type: array, default: []"),
         ("if hasKey .Params `LID`", "type: boolean"),
-    ],
-)
-def test_a_condition_that_asks_whether_there_is_a_value_is_fine(
-    condition: str, fields: str
-) -> None:
-    parameters = PARAMETERS + f"  - {{name: LID, {fields}}}\n"
-    assert told("ConditionAlwaysTrue", f"# {{{{ {condition} }}}}{{{{ end }}}}\n", parameters) == []
+    ]
+    for condition, fields in table:
+        with subtests.test(condition=condition, fields=fields):
+            parameters = PARAMETERS + f"  - {{name: LID, {fields}}}\n"
+            assert (
+                told("ConditionAlwaysTrue", f"# {{{{ {condition} }}}}{{{{ end }}}}\n", parameters)
+                == []
+            )
 
 
 CRD_OF_CUPS = """\
@@ -267,13 +273,14 @@ spec: {group: example.dev, names: {kind: Cup}}
 CUP = "apiVersion: example.dev/v1\nkind: Cup\nmetadata: {name: a}\n"
 
 
-@pytest.mark.parametrize("text", [f"{CRD_OF_CUPS}---\n{CUP}", f"{CUP}---\n{CRD_OF_CUPS}"])
-def test_a_crd_and_its_resource_in_one_task_are_told(text: str) -> None:
-    [finding] = told("KindDefinedTooLate", text)
-    assert not finding.is_error
-    assert 'applied by one task, "app"' in finding.problem.message
-    [position] = positions([finding])
-    assert text.splitlines()[int(position.rpartition(":")[2]) - 1] == "kind: Cup"
+def test_a_crd_and_its_resource_in_one_task_are_told(subtests: pytest.Subtests) -> None:
+    for text in [f"{CRD_OF_CUPS}---\n{CUP}", f"{CUP}---\n{CRD_OF_CUPS}"]:
+        with subtests.test(text=text):
+            [finding] = told("KindDefinedTooLate", text)
+            assert not finding.is_error
+            assert 'applied by one task, "app"' in finding.problem.message
+            [position] = positions([finding])
+            assert text.splitlines()[int(position.rpartition(":")[2]) - 1] == "kind: Cup"
 
 
 def test_a_resource_of_another_group_or_task_is_fine() -> None:
@@ -282,22 +289,21 @@ def test_a_resource_of_another_group_or_task_is_fine() -> None:
     assert told("KindDefinedTooLate", CUP) == []
 
 
-@pytest.mark.parametrize(
-    ("metadata", "problem"),
-    [
+def test_a_label_or_annotation_that_is_no_text_is_an_error(subtests: pytest.Subtests) -> None:
+    table = [
         ("labels: {v: 1.10}", "metadata.labels.v is a number and not text"),
         ("annotations:\n    port: 8080", "metadata.annotations.port is a number and not text"),
         ("labels: {on: y}", "metadata.labels.true is true and not text"),
         ("annotations: text", "metadata.annotations is text and not a mapping"),
         ("labels: {a: [b]}", "metadata.labels.a is a list and not text"),
-    ],
-)
-def test_a_label_or_annotation_that_is_no_text_is_an_error(metadata: str, problem: str) -> None:
-    text = f"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  {metadata}\n  name: b\n"
-    [finding] = told("TaskRenderingError", text)
-    assert finding.ends
-    assert finding.place.position.startswith("templates/b.yaml")
-    assert problem in finding.problem.message
+    ]
+    for metadata, problem in table:
+        with subtests.test(metadata=metadata, problem=problem):
+            text = f"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  {metadata}\n  name: b\n"
+            [finding] = told("TaskRenderingError", text)
+            assert finding.ends
+            assert finding.place.position.startswith("templates/b.yaml")
+            assert problem in finding.problem.message
 
 
 def test_labels_of_pods_are_checked_where_the_kind_has_pods() -> None:

@@ -25,9 +25,8 @@ def told(names: list[str], parameter: Json, group: Json = GROUP) -> list[str]:
     return [finding.problem.message for finding in findings]
 
 
-@pytest.mark.parametrize(
-    ("name", "fields", "fault"),
-    [
+def test_each_check_has_its_rules(subtests: pytest.Subtests) -> None:
+    table: list[tuple[str, Json, str]] = [
         ("desc", {"description": ""}, "has no description"),
         ("desc", {"description": "The size"}, "has a description that does not end with one of"),
         ("desc", {"description": "the size."}, "has a description that starts with a lower-case"),
@@ -38,13 +37,13 @@ def told(names: list[str], parameter: Json, group: Json = GROUP) -> list[str]:
         ("display", {"displayName": "size"}, "has a displayName that starts with a lower-case"),
         ("hasgroup", {"group": ""}, "has no group"),
         ("type", {"type": ""}, "has no explicit type assigned"),
-    ],
-)
-def test_each_check_has_its_rules(name: str, fields: Json, fault: str) -> None:
-    for names in ([name], ["all"]):
-        [message] = told(names, GOOD | fields)
-        assert message.startswith(f'parameter "P" {fault}')
-    assert told([one for one in NAMES if one not in {name, "all"}], GOOD | fields) == []
+    ]
+    for name, fields, fault in table:
+        with subtests.test(name=name, fields=fields, fault=fault):
+            for names in ([name], ["all"]):
+                [message] = told(names, GOOD | fields)
+                assert message.startswith(f'parameter "P" {fault}')
+            assert told([one for one in NAMES if one not in {name, "all"}], GOOD | fields) == []
 
 
 def test_texts_of_groups_have_the_same_rules() -> None:
@@ -55,9 +54,9 @@ def test_texts_of_groups_have_the_same_rules() -> None:
     ]
 
 
-@pytest.mark.parametrize("end", ".!?)")
-def test_a_description_ends_like_a_sentence(end: str) -> None:
-    assert told(["all"], GOOD | {"description": f"The size{end}"}) == []
+def test_a_description_ends_like_a_sentence() -> None:
+    for end in ".!?)":
+        assert told(["all"], GOOD | {"description": f"The size{end}"}) == []
 
 
 def test_findings_come_in_the_order_of_the_original() -> None:

@@ -48,12 +48,13 @@ TYPE_FAULTS = [
 ]
 
 
-@pytest.mark.parametrize(("value_type", "value", "why"), TYPE_FAULTS)
-def test_defaults_and_enums_are_of_the_type(value_type: str, value: object, why: str) -> None:
-    by_default = package(**used({"name": "P", "type": value_type, "default": value}))
-    by_enum = package(**used({"name": "P", "type": value_type, "enum": [value]}))
-    assert found(by_default) == [f'parameter "P" has an invalid default value: {why}']
-    assert found(by_enum) == [f'parameter "P" has an invalid enum value: {why}']
+def test_defaults_and_enums_are_of_the_type(subtests: pytest.Subtests) -> None:
+    for value_type, value, why in TYPE_FAULTS:
+        with subtests.test(value_type=value_type, value=value, why=why):
+            by_default = package(**used({"name": "P", "type": value_type, "default": value}))
+            by_enum = package(**used({"name": "P", "type": value_type, "enum": [value]}))
+            assert found(by_default) == [f'parameter "P" has an invalid default value: {why}']
+            assert found(by_enum) == [f'parameter "P" has an invalid enum value: {why}']
 
 
 def test_a_text_that_is_no_number_is_told_from_where_it_stands() -> None:
@@ -62,9 +63,8 @@ def test_a_text_that_is_no_number_is_told_from_where_it_stands() -> None:
     assert text.startswith(start + r'"0x1 \"a" is invalid: ')
 
 
-@pytest.mark.parametrize(
-    ("value_type", "value"),
-    [
+def test_numbers_without_quotes_are_as_good_as_their_text() -> None:
+    table: list[tuple[str, object]] = [
         ("integer", 3),
         ("integer", 3.0),
         ("integer", "3"),
@@ -86,29 +86,27 @@ def test_a_text_that_is_no_number_is_told_from_where_it_stands() -> None:
         ("map", "a: 1"),
         ("map", None),
         ("", [1]),
-    ],
-)
-def test_numbers_without_quotes_are_as_good_as_their_text(value_type: str, value: object) -> None:
-    # BTO-45: an integer without quotes was no integer.
-    assert verify(package(**used({"name": "P", "type": value_type, "default": value}))) == ()
+    ]
+    for value_type, value in table:
+        # BTO-45: an integer without quotes was no integer.
+        assert verify(package(**used({"name": "P", "type": value_type, "default": value}))) == ()
 
 
-@pytest.mark.parametrize(
-    ("value_type", "default", "enum"),
-    [
+def test_a_default_is_one_of_the_enum(subtests: pytest.Subtests) -> None:
+    table: list[tuple[str, object, list[Any]]] = [
         ("", "c", ["a", "b"]),
         ("integer", 3, [1, "2"]),
         ("array", ["c"], [["a"], ["b"]]),
         ("map", {"c": 1}, [{"a": 1}]),
-    ],
-)
-def test_a_default_is_one_of_the_enum(value_type: str, default: object, enum: list[Any]) -> None:
-    # BTO-68: arrays and maps with an enum crashed.
-    declared = {"name": "P", "type": value_type, "default": default, "enum": enum}
-    [text] = found(package(**used(declared)))
-    assert text.startswith('parameter "P" has an invalid default value: value is "')
-    assert '", but only allowed values are [' in text
-    assert verify(package(**used({**declared, "default": enum[0]}))) == ()
+    ]
+    for value_type, default, enum in table:
+        with subtests.test(value_type=value_type, default=default, enum=enum):
+            # BTO-68: arrays and maps with an enum crashed.
+            declared = {"name": "P", "type": value_type, "default": default, "enum": enum}
+            [text] = found(package(**used(declared)))
+            assert text.startswith('parameter "P" has an invalid default value: value is "')
+            assert '", but only allowed values are [' in text
+            assert verify(package(**used({**declared, "default": enum[0]}))) == ()
 
 
 def test_a_default_outside_the_enum_is_told_in_the_words_of_the_original() -> None:

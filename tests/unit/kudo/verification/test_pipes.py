@@ -47,9 +47,8 @@ def test_a_pod_may_have_a_claim_beside_its_shared_volume() -> None:
     assert verify(piping(pod)) == ()
 
 
-@pytest.mark.parametrize(
-    ("pod", "message"),
-    [
+def test_a_pod_that_the_engine_would_refuse_is_an_error(subtests: pytest.Subtests) -> None:
+    table: list[tuple[str, str]] = [
         (
             POD.replace("{name: out, emptyDir: {}}", CLAIM),
             (
@@ -72,12 +71,12 @@ def test_a_pod_may_have_a_claim_beside_its_shared_volume() -> None:
             POD.replace("/out", "/elsewhere"),
             "pipe file /out/a should be a child of /elsewhere mount path",
         ),
-    ],
-)
-def test_a_pod_that_the_engine_would_refuse_is_an_error(pod: str, message: str) -> None:
-    of = piping(pod)
-    assert found(of) == [message]
-    assert places(of) == ["templates/pod.yaml"]
+    ]
+    for pod, message in table:
+        with subtests.test(pod=pod, message=message):
+            of = piping(pod)
+            assert found(of) == [message]
+            assert places(of) == ["templates/pod.yaml"]
 
 
 def test_a_pod_template_that_cannot_be_rendered_is_told_as_any_other() -> None:

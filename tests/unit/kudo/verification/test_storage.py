@@ -30,19 +30,20 @@ def found(of: Package) -> list[Finding]:
     return [one for one in verify(of) if one.code in {"PackageTooLarge", "InvalidName"}]
 
 
-@pytest.mark.parametrize(
-    ("field", "version"),
-    [
+def test_a_version_that_no_object_can_be_named_after_is_an_error(subtests: pytest.Subtests) -> None:
+    table: list[tuple[str, str]] = [
         ("operatorVersion", "1.0.0+build.5"),
         ("operatorVersion", "1.0.0-RC1"),
         ("appVersion", "2.0.0_1"),
         ("appVersion", "1." + "0" * 250),
-    ],
-)
-def test_a_version_that_no_object_can_be_named_after_is_an_error(field: str, version: str) -> None:
-    [finding] = [one for one in found(_with(**{field: version})) if one.code == "InvalidName"]
-    assert finding.ends
-    assert finding.place.field == field
+    ]
+    for field, version in table:
+        with subtests.test(field=field, version=version):
+            [finding] = [
+                one for one in found(_with(**{field: version})) if one.code == "InvalidName"
+            ]
+            assert finding.ends
+            assert finding.place.field == field
 
 
 def test_names_of_published_packages_are_fine() -> None:

@@ -38,9 +38,8 @@ def pipe(**item: object) -> Task:
 # Construction
 
 
-@pytest.mark.parametrize(
-    ("desired", "text"),
-    [
+def test_a_task_that_lacks_something_is_refused_in_the_words_of_the_original() -> None:
+    table: list[tuple[Task, str]] = [
         (task("Apply"), f"{PREFIX}apply task 'x' {USE_DUMMY}"),
         (task("Delete"), f"{PREFIX}delete task 'x' {USE_DUMMY}"),
         (task("Toggle", parameter="A"), f"{PREFIX}toggle task {USE_DUMMY}"),
@@ -66,17 +65,13 @@ def pipe(**item: object) -> Task:
             task("KudoOperator", package="p"),
             f"{PREFIX}kudo operator task 'x' has an empty operatorVersion",
         ),
-    ],
-)
-def test_a_task_that_lacks_something_is_refused_in_the_words_of_the_original(
-    desired: Task, text: str
-) -> None:
-    assert refused(desired) == text
+    ]
+    for desired, text in table:
+        assert refused(desired) == text
 
 
-@pytest.mark.parametrize(
-    ("item", "text"),
-    [
+def test_a_pipe_that_cannot_be_is_refused_in_the_words_of_the_original() -> None:
+    table: list[tuple[dict[str, object], str]] = [
         (
             {"file": "/a", "envFile": "/b", "kind": "Secret", "key": "k"},
             f"pipe file {{/a /b Secret k}} {EITHER}",
@@ -102,12 +97,9 @@ def test_a_task_that_lacks_something_is_refused_in_the_words_of_the_original(
         ({"file": "/a", "kind": "Secret", "key": "a b"}, f"{KEY_RULE}: {{/a Secret a b}}"),
         ({"envFile": "/a", "kind": "Secret", "key": "a.b"}, f"{KEY_RULE}: {{/a Secret a.b}}"),
         ({"envFile": "/a", "kind": "Secret", "key": "ä"}, f"{KEY_RULE}: {{/a Secret ä}}"),
-    ],
-)
-def test_a_pipe_that_cannot_be_is_refused_in_the_words_of_the_original(
-    item: dict[str, object], text: str
-) -> None:
-    assert refused(pipe(**item)) == PREFIX + text
+    ]
+    for item, text in table:
+        assert refused(pipe(**item)) == PREFIX + text
 
 
 @pytest.mark.parametrize("key", ["a", "Z", "0", "_", "-", "a-B_9", "x" * 253])
@@ -125,11 +117,10 @@ def test_the_first_wrong_pipe_is_the_one_that_is_named() -> None:
     assert refused(task("Pipe", pipe=[good, *bad])) == f"{PREFIX}{KEY_RULE}: {{/a Secret b.c}}"
 
 
-@pytest.mark.parametrize(
-    "kind", ["apply", "DELETE", "toggle", "pipe", "Kudooperator", "dummy", "", "Nonsense"]
-)
-def test_a_kind_by_another_letter_is_unknown(kind: str) -> None:
-    assert refused(task(kind, resources=["a"])) == f"unknown task kind {kind}"
+def test_a_kind_by_another_letter_is_unknown() -> None:
+    table = ["apply", "DELETE", "toggle", "pipe", "Kudooperator", "dummy", "", "Nonsense"]
+    for kind in table:
+        assert refused(task(kind, resources=["a"])) == f"unknown task kind {kind}"
 
 
 def test_a_dummy_lacks_nothing() -> None:
@@ -144,36 +135,38 @@ def toggle(values: dict[str, object], parameter: str = "X") -> bool:
     return toggled_on(task("Toggle", resources=["a"], parameter=parameter), values)
 
 
-@pytest.mark.parametrize(
-    ("values", "text"),
-    [
+def test_a_toggle_without_a_text_says_so_in_the_words_of_the_original(
+    subtests: pytest.Subtests,
+) -> None:
+    table: list[tuple[dict[str, object], str]] = [
         ({}, "no value for parameter X found"),
         ({"x": "true"}, "no value for parameter X found"),
         ({"X": []}, "value of parameter X isn't a string"),
         ({"X": {"a": "b"}}, "value of parameter X isn't a string"),
         ({"X": True}, "value of parameter X isn't a string"),
         ({"X": 1}, "value of parameter X isn't a string"),
-    ],
-)
-def test_a_toggle_without_a_text_says_so_in_the_words_of_the_original(
-    values: dict[str, object], text: str
+    ]
+    for values, text in table:
+        with subtests.test(values=values, text=text):
+            with pytest.raises(FatalTaskError) as caught:
+                toggle(values)
+            assert (caught.value.reason, str(caught.value)) == ("ToggleTaskError", text)
+
+
+def test_a_text_that_go_reads_as_no_boolean_is_refused_as_go_words_it(
+    subtests: pytest.Subtests,
 ) -> None:
-    with pytest.raises(FatalTaskError) as caught:
-        toggle(values)
-    assert (caught.value.reason, str(caught.value)) == ("ToggleTaskError", text)
-
-
-@pytest.mark.parametrize("value", ["", "yes", "on", "2", "tRue", "FalsE", "true ", "\ttrue", "nil"])
-def test_a_text_that_go_reads_as_no_boolean_is_refused_as_go_words_it(value: str) -> None:
-    with pytest.raises(FatalTaskError) as caught:
-        toggle({"X": value})
-    assert caught.value.reason == "ToggleTaskError"
-    expected = (
-        "could not parse value of parameter X: strconv.ParseBool: "
-        f'parsing "{value}": invalid syntax'
-    )
-    assert str(caught.value).startswith(expected)
-    assert str(caught.value).endswith("use true or false")
+    for value in ["", "yes", "on", "2", "tRue", "FalsE", "true ", "\ttrue", "nil"]:
+        with subtests.test(value=value):
+            with pytest.raises(FatalTaskError) as caught:
+                toggle({"X": value})
+            assert caught.value.reason == "ToggleTaskError"
+            expected = (
+                "could not parse value of parameter X: strconv.ParseBool: "
+                f'parsing "{value}": invalid syntax'
+            )
+            assert str(caught.value).startswith(expected)
+            assert str(caught.value).endswith("use true or false")
 
 
 TRUE = ("1", "t", "T", "TRUE", "true", "True")
@@ -187,24 +180,25 @@ def test_the_twelve_texts_that_go_reads_as_booleans_are_read() -> None:
 # Dummy
 
 
-@pytest.mark.parametrize("done", [None, False, True])
-@pytest.mark.parametrize(
-    ("fatal", "kind"),
-    [(True, FatalTaskError), (False, TransientTaskError), (None, TransientTaskError)],
-)
-def test_a_wanted_error_beats_done(
-    done: bool | None, fatal: bool | None, kind: type[TaskError]
-) -> None:
-    with pytest.raises(TaskError) as caught:
-        dummy_done(task("Dummy", wantErr=True, fatal=fatal, done=done))
-    assert type(caught.value) is kind
-    assert (caught.value.reason, str(caught.value)) == ("DummyTaskError", "dummy error")
+def test_a_wanted_error_beats_done(subtests: pytest.Subtests) -> None:
+    table: list[tuple[bool | None, type[TaskError]]] = [
+        (True, FatalTaskError),
+        (False, TransientTaskError),
+        (None, TransientTaskError),
+    ]
+    for fatal, kind in table:
+        for done in [None, False, True]:
+            with subtests.test(done=done, fatal=fatal, kind=kind):
+                with pytest.raises(TaskError) as caught:
+                    dummy_done(task("Dummy", wantErr=True, fatal=fatal, done=done))
+                assert type(caught.value) is kind
+                assert (caught.value.reason, str(caught.value)) == ("DummyTaskError", "dummy error")
 
 
-@pytest.mark.parametrize("fatal", [None, False, True])
-@pytest.mark.parametrize("done", [None, False, True])
-def test_without_a_wanted_error_done_alone_counts(fatal: bool | None, done: bool | None) -> None:
-    assert dummy_done(task("Dummy", fatal=fatal, wantErr=False, done=done)) is bool(done)
+def test_without_a_wanted_error_done_alone_counts() -> None:
+    for done in [None, False, True]:
+        for fatal in [None, False, True]:
+            assert dummy_done(task("Dummy", fatal=fatal, wantErr=False, done=done)) is bool(done)
 
 
 # The words around

@@ -81,9 +81,8 @@ def test_a_template_that_no_task_names_is_warned_of() -> None:
 # Rendering
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
+def test_templates_render_to_objects(subtests: pytest.Subtests) -> None:
+    table = [
         (
             "{{ index .Params.LIST 5 }}",
             "error rendering template: template: a.yaml:1:3: executing",
@@ -93,12 +92,12 @@ def test_a_template_that_no_task_names_is_warned_of() -> None:
         ("apiVersion: v1\nmetadata: {name: a}", "parsing rendered YAML from a.yaml failed: "),
         ("kind: ConfigMap\nmetadata: {name: a}", "parsing rendered YAML from a.yaml failed: "),
         (f"{OBJECT}---\n- 1", "parsing rendered YAML from a.yaml failed: "),
-    ],
-)
-def test_templates_render_to_objects(text: str, message: str) -> None:
-    parameters = [{"name": "LIST", "type": "array", "default": [], "trigger": "deploy"}]
-    [shown] = found(package(templates={"a.yaml": text}, parameters=parameters))
-    assert shown.startswith(message)
+    ]
+    for text, message in table:
+        with subtests.test(text=text, message=message):
+            parameters = [{"name": "LIST", "type": "array", "default": [], "trigger": "deploy"}]
+            [shown] = found(package(templates={"a.yaml": text}, parameters=parameters))
+            assert shown.startswith(message)
 
 
 def test_variables_have_the_values_of_the_package_or_ones_that_an_instance_could_give() -> None:
@@ -192,22 +191,19 @@ def test_only_the_manifest_is_a_namespace(text: str) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_what_only_looks_like_a_namespace_is_fine() -> None:
+    table: list[str] = [
         OBJECT.replace("ConfigMap", "NamespaceXyz"),
         "# kind: Namespace\n" + OBJECT,
         OBJECT + "data:\n  a: |\n    kind: Namespace\n",
         OBJECT + "data: {a: '{{ .Namespace }}'}",
-    ],
-)
-def test_what_only_looks_like_a_namespace_is_fine(text: str) -> None:
-    assert verify(package(templates={"a.yaml": text})) == ()
+    ]
+    for text in table:
+        assert verify(package(templates={"a.yaml": text})) == ()
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
+def test_the_manifest_is_one_namespace(subtests: pytest.Subtests) -> None:
+    table: list[tuple[str, str]] = [
         ("kind: [", 'Unable to marshal NamespaceManifest "ns.yaml" '),
         ("- 1", 'Unable to marshal NamespaceManifest "ns.yaml" '),
         ("# nothing", 'NamespaceManifest "ns.yaml" found but does not contain a manifest'),
@@ -216,12 +212,12 @@ def test_what_only_looks_like_a_namespace_is_fine(text: str) -> None:
             f"{NAMESPACE}---\n{NAMESPACE}",
             'NamespaceManifest "ns.yaml" found but contains 2 manifests which is greater than 1',
         ),
-    ],
-)
-def test_the_manifest_is_one_namespace(text: str, message: str) -> None:
-    of = package(namespaceManifest="ns.yaml", templates={"a.yaml": OBJECT, "ns.yaml": text})
-    assert found(of) == [message]
-    assert places(of) == ["templates/ns.yaml"]
+    ]
+    for text, message in table:
+        with subtests.test(text=text, message=message):
+            of = package(namespaceManifest="ns.yaml", templates={"a.yaml": OBJECT, "ns.yaml": text})
+            assert found(of) == [message]
+            assert places(of) == ["templates/ns.yaml"]
 
 
 def test_the_manifest_may_have_expressions_and_needs_no_name() -> None:

@@ -14,9 +14,8 @@ def usage(text: str) -> Usage:
     return usage_of(parse_tree("a.yaml", text, FUNCTIONS))
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_a_parameter_is_found_where_it_is_used(subtests: pytest.Subtests) -> None:
+    table = [
         "{{ .Params.A }}",
         "{{ $.Params.A.b.c }}",
         "{{ .Params.A | upper }}",
@@ -47,19 +46,18 @@ def usage(text: str) -> Usage:
         '{{ block "d" .Params }}{{ .A }}{{ end }}',
         "{{ .Params.X.y | default .Params.A }}",
         "{{ eq (.Params.A | int) (add 1 .Params.X) }}",
-    ],
-)
-def test_a_parameter_is_found_where_it_is_used(text: str) -> None:
-    seen = usage(text)
-    assert "A" in seen.parameters
-    assert seen.parameters.keys() <= {"A", "X"}
-    assert seen.unknown == {}
-    assert not seen.everything
+    ]
+    for text in table:
+        with subtests.test(text=text):
+            seen = usage(text)
+            assert "A" in seen.parameters
+            assert seen.parameters.keys() <= {"A", "X"}
+            assert seen.unknown == {}
+            assert not seen.everything
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_what_only_looks_like_a_parameter_is_none(subtests: pytest.Subtests) -> None:
+    table = [
         "{{ range .Params.X }}{{ .Params.A }}{{ .nope }}{{ end }}",
         "{{ with .Params.X }}{{ .Params.A }}{{ .nope }}{{ end }}",
         '{{ define "d" }}{{ .Params.A }}{{ end }}{{ template "d" }}',
@@ -67,17 +65,16 @@ def test_a_parameter_is_found_where_it_is_used(text: str) -> None:
         "{{ $v := .Params.X }}{{ $v.Params.A }}",
         "{{ .Pipes.A }}{{ .Params.X }}",
         '{{ index .Params.X "A" }}',
-    ],
-)
-def test_what_only_looks_like_a_parameter_is_none(text: str) -> None:
-    seen = usage(text)
-    assert list(seen.parameters) == ["X"] if ".Params.X" in text else seen.parameters == {}
-    assert seen.unknown == {}
+    ]
+    for text in table:
+        with subtests.test(text=text):
+            seen = usage(text)
+            assert list(seen.parameters) == ["X"] if ".Params.X" in text else seen.parameters == {}
+            assert seen.unknown == {}
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_all_parameters_count_as_used_where_they_go_out_of_sight(subtests: pytest.Subtests) -> None:
+    table = [
         "{{ toYaml .Params }}",
         "{{ .Params }}",
         "{{ . }}",
@@ -87,12 +84,12 @@ def test_what_only_looks_like_a_parameter_is_none(text: str) -> None:
         '{{ template "d" (dict "root" .) }}{{ define "d" }}{{ .root.Params.A }}{{ end }}',
         "{{ $p := .Name }}{{ if .Name }}{{ $p = .Params }}{{ end }}{{ $p.A }}",
         "{{ $p := .Params }}{{ if .Name }}{{ $p = .Name }}{{ end }}{{ $p.A }}",
-    ],
-)
-def test_all_parameters_count_as_used_where_they_go_out_of_sight(text: str) -> None:
-    seen = usage(text)
-    assert seen.everything
-    assert seen.unknown == {}
+    ]
+    for text in table:
+        with subtests.test(text=text):
+            seen = usage(text)
+            assert seen.everything
+            assert seen.unknown == {}
 
 
 def test_no_parameter_is_called_unused_where_one_template_takes_all_of_them() -> None:
@@ -101,9 +98,8 @@ def test_no_parameter_is_called_unused_where_one_template_takes_all_of_them() ->
     assert verify(package(templates={"a.yaml": text}, parameters=parameters)) == ()
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_an_unknown_variable_is_found(subtests: pytest.Subtests) -> None:
+    table = [
         "{{ .Nope }}",
         "{{ $.Nope.a }}",
         '{{ printf "%s" .Nope }}',
@@ -111,18 +107,19 @@ def test_no_parameter_is_called_unused_where_one_template_takes_all_of_them() ->
         '{{ index . "Nope" }}',
         '{{ define "d" }}{{ .Nope }}{{ end }}{{ template "d" . }}',
         "{{ range .Params.X }}{{ else }}{{ .Nope }}{{ end }}",
-    ],
-)
-def test_an_unknown_variable_is_found(text: str) -> None:
-    unknown = usage(text).unknown
-    assert {name: line for name, (line, _) in unknown.items()} == {"Nope": 1}
-    messages = found(package(templates={"a.yaml": OBJECT + text}, parameters=[{"name": "X"}]))
-    assert messages[0] == 'template a.yaml defines an invalid implicit parameter "Nope"'
+    ]
+    for text in table:
+        with subtests.test(text=text):
+            unknown = usage(text).unknown
+            assert {name: line for name, (line, _) in unknown.items()} == {"Nope": 1}
+            messages = found(
+                package(templates={"a.yaml": OBJECT + text}, parameters=[{"name": "X"}])
+            )
+            assert messages[0] == 'template a.yaml defines an invalid implicit parameter "Nope"'
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
+def test_the_variables_of_the_original_are_known() -> None:
+    table = [
         "OperatorName",
         "Name",
         "Namespace",
@@ -133,10 +130,9 @@ def test_an_unknown_variable_is_found(text: str) -> None:
         "StepName",
         "Params",
         "Pipes",
-    ],
-)
-def test_the_variables_of_the_original_are_known(name: str) -> None:
-    assert usage(f"{{{{ .{name} }}}}").unknown == {}
+    ]
+    for name in table:
+        assert usage(f"{{{{ .{name} }}}}").unknown == {}
 
 
 def test_asking_for_a_parameter_uses_it_and_needs_none() -> None:
@@ -150,9 +146,8 @@ def test_the_first_position_of_a_use_is_told() -> None:
     assert seen.unknown == {"Nope": (4, 19)}
 
 
-@pytest.mark.parametrize(
-    ("text", "messages"),
-    [
+def test_false_alarms_of_the_original_are_not_raised(subtests: pytest.Subtests) -> None:
+    table: list[tuple[str, list[str]]] = [
         # The vectors that the original gets wrong.
         ('{{ printf "%s" .Name .Params.W }}', []),
         ('{{ index .Params "W" }}', []),
@@ -160,15 +155,17 @@ def test_the_first_position_of_a_use_is_told() -> None:
         ("{{ range .Params.L }}{{ .field }}{{ end }}{{ .Params.W }}", []),
         ("{{ with .Params.M }}{{ .field }}{{ end }}{{ .Params.W }}", []),
         ('{{ index .Params "NOPE" }}', ['parameter "NOPE" in template a.yaml is not defined']),
-    ],
-)
-def test_false_alarms_of_the_original_are_not_raised(text: str, messages: list[str]) -> None:
-    # BTO-46: only the first variable of a pipeline was looked at.
-    parameters: list[Json] = [
-        {"name": "W", "default": "1"},
-        {"name": "L", "type": "array", "default": [], "trigger": "deploy"},
-        {"name": "M", "type": "map", "default": {}, "trigger": "deploy"},
     ]
-    block = "".join(f"#  {line}\n" for line in text.splitlines())
-    of = package(templates={"a.yaml": f"{OBJECT}{{{{/* */}}}}{block}"}, parameters=parameters)
-    assert found(of) == messages
+    for text, messages in table:
+        with subtests.test(text=text, messages=messages):
+            # BTO-46: only the first variable of a pipeline was looked at.
+            parameters: list[Json] = [
+                {"name": "W", "default": "1"},
+                {"name": "L", "type": "array", "default": [], "trigger": "deploy"},
+                {"name": "M", "type": "map", "default": {}, "trigger": "deploy"},
+            ]
+            block = "".join(f"#  {line}\n" for line in text.splitlines())
+            of = package(
+                templates={"a.yaml": f"{OBJECT}{{{{/* */}}}}{block}"}, parameters=parameters
+            )
+            assert found(of) == messages

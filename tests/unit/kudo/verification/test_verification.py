@@ -102,9 +102,8 @@ def test_every_example_is_clean(folder: Path) -> None:
 # operator.yaml
 
 
-@pytest.mark.parametrize(
-    ("field", "value", "message"),
-    [
+def test_versions_are_semantic_ones(subtests: pytest.Subtests) -> None:
+    table: list[tuple[str, str | None, str]] = [
         ("operatorVersion", None, '"operatorVersion" is required and must be semver'),
         ("kubernetesVersion", None, '"kubernetesVersion" is required and must be semver'),
         *(
@@ -117,31 +116,33 @@ def test_every_example_is_clean(folder: Path) -> None:
             "1.2.3-01",
             'unable to parse "operatorVersion": Version segment starts with 0',
         ),
-    ],
-)
-def test_versions_are_semantic_ones(field: str, value: str | None, message: str) -> None:
-    given: Json = {field: value}
-    faulty = package(**given)
-    # A version that is none may be no part of a name either, or be too long.
-    assert found(faulty)[0] == message
-    assert set(places(faulty)) == {f"operator.yaml: {field}"}
+    ]
+    for field, value, message in table:
+        with subtests.test(field=field, value=value, message=message):
+            given: Json = {field: value}
+            faulty = package(**given)
+            # A version that is none may be no part of a name either, or be too long.
+            assert found(faulty)[0] == message
+            assert set(places(faulty)) == {f"operator.yaml: {field}"}
 
 
-@pytest.mark.parametrize("text", ["1", "v1.2", "01.02.03", "1.2.3-rc.1+build.5", "1.2-alpha"])
-def test_versions_may_be_as_short_as_the_original_takes_them(text: str) -> None:
-    names = ("operatorVersion", "kubernetesVersion", "appVersion", "kudoVersion")
-    given: Json = dict.fromkeys(names, text)
-    in_names = {name: text.partition("+")[0] for name in ("operatorVersion", "appVersion")}
-    assert verify(package(**given | in_names)) == ()
+def test_versions_may_be_as_short_as_the_original_takes_them(subtests: pytest.Subtests) -> None:
+    for text in ["1", "v1.2", "01.02.03", "1.2.3-rc.1+build.5", "1.2-alpha"]:
+        with subtests.test(text=text):
+            names = ("operatorVersion", "kubernetesVersion", "appVersion", "kudoVersion")
+            given: Json = dict.fromkeys(names, text)
+            in_names = {name: text.partition("+")[0] for name in ("operatorVersion", "appVersion")}
+            assert verify(package(**given | in_names)) == ()
 
 
-@pytest.mark.parametrize("name", [None, "Tea", "tea_pot", "-tea", "a" * 64, "tea pot"])
-def test_a_name_that_no_object_can_have_is_an_error(name: str | None) -> None:
-    faulty = package(name=name)
-    assert warned(faulty) == []
-    [text] = found(faulty)
-    assert text.startswith(f'operator name "{name or ""}" is not a DNS-1123 name')
-    assert places(faulty) == ["operator.yaml: name"]
+def test_a_name_that_no_object_can_have_is_an_error(subtests: pytest.Subtests) -> None:
+    for name in [None, "Tea", "tea_pot", "-tea", "a" * 64, "tea pot"]:
+        with subtests.test(name=name):
+            faulty = package(name=name)
+            assert warned(faulty) == []
+            [text] = found(faulty)
+            assert text.startswith(f'operator name "{name or ""}" is not a DNS-1123 name')
+            assert places(faulty) == ["operator.yaml: name"]
 
 
 # Tasks
@@ -150,9 +151,8 @@ EMPTY = "has an empty resource list. if that's what you need, use a Dummy task i
 FILE = {"file": "/f", "kind": "Secret", "key": "k"}
 
 
-@pytest.mark.parametrize(
-    ("faulty", "message"),
-    [
+def test_tasks_need_what_their_kind_needs(subtests: pytest.Subtests) -> None:
+    table: list[tuple[Json, str]] = [
         (task("Apply"), f"task validation error: apply task 'x' {EMPTY}"),
         (task("Delete", resources=[]), f"task validation error: delete task 'x' {EMPTY}"),
         (task("Toggle", parameter="P"), f"task validation error: toggle task {EMPTY}"),
@@ -180,14 +180,14 @@ FILE = {"file": "/f", "kind": "Secret", "key": "k"}
             "task validation error: kudo operator task 'x' has an empty package name",
         ),
         (task("Aply"), "unknown task kind Aply"),
-    ],
-)
-def test_tasks_need_what_their_kind_needs(faulty: Json, message: str) -> None:
-    parameters = [{"name": "P", "default": "true"}]
-    of = package(tasks=tasks(faulty), plans=using("x"), parameters=parameters)
-    [text] = found(of)
-    assert text.startswith(message)
-    assert "operator.yaml: tasks[x]" in places(of)
+    ]
+    for faulty, message in table:
+        with subtests.test(faulty=faulty, message=message):
+            parameters = [{"name": "P", "default": "true"}]
+            of = package(tasks=tasks(faulty), plans=using("x"), parameters=parameters)
+            [text] = found(of)
+            assert text.startswith(message)
+            assert "operator.yaml: tasks[x]" in places(of)
 
 
 def test_a_pipe_file_is_a_file_or_an_environment_file() -> None:
@@ -241,9 +241,9 @@ def test_a_trigger_names_a_plan_that_there_is() -> None:
     assert places(of) == ["params.yaml: parameters[P].trigger"]
 
 
-@pytest.mark.parametrize("plans", [None, {}, {"brew": DEPLOY}])
-def test_there_is_a_deploy_plan(plans: Json | None) -> None:
-    assert found(package(plans=plans)) == ["an operator is required to have 'deploy' plan"]
+def test_there_is_a_deploy_plan() -> None:
+    for plans in [None, {}, {"brew": DEPLOY}]:
+        assert found(package(plans=plans)) == ["an operator is required to have 'deploy' plan"]
 
 
 def test_an_unknown_strategy_is_an_error_and_a_missing_one_is_not_even_a_warning() -> None:
@@ -299,9 +299,10 @@ _NAMESPACE: Final = "apiVersion: v1\nkind: Namespace\nmetadata: {name: b}\n"
 _IN_UNUSED: Final = {"a.yaml": OBJECT, "b.yaml": "{{ .Params.NONE }}"}
 
 
-@pytest.mark.parametrize(
-    ("code", "faulty"),
-    [
+def test_what_the_original_installed_and_ran_ends_the_verification_alone(
+    subtests: pytest.Subtests,
+) -> None:
+    table: list[tuple[str, Package]] = [
         ("PlanUnknown", package(**used(_TRIGGER))),
         (
             "ParameterDuplicate",
@@ -316,21 +317,18 @@ _IN_UNUSED: Final = {"a.yaml": OBJECT, "b.yaml": "{{ .Params.NONE }}"}
         ("TaskBuildError", package(tasks=tasks(task("Apply", resources=[])))),
         ("TaskRenderingError", package(templates=_IN_UNUSED)),
         ("NamespaceNotAllowed", package(templates={"a.yaml": _NAMESPACE})),
-    ],
-)
-def test_what_the_original_installed_and_ran_ends_the_verification_alone(
-    code: str, faulty: Package
-) -> None:
-    findings = [finding for finding in verify(faulty) if finding.code == code]
-    assert findings
-    assert all(finding.is_error and not finding.ends for finding in findings)
-    assert all(not one.is_error for one in softened(findings))
-    assert not any(finding.ends for finding in verify(faulty))
+    ]
+    for code, faulty in table:
+        with subtests.test(code=code, faulty=faulty):
+            findings = [finding for finding in verify(faulty) if finding.code == code]
+            assert findings
+            assert all(finding.is_error and not finding.ends for finding in findings)
+            assert all(not one.is_error for one in softened(findings))
+            assert not any(finding.ends for finding in verify(faulty))
 
 
-@pytest.mark.parametrize(
-    ("code", "faulty"),
-    [
+def test_what_no_installation_or_run_survives_ends_all_commands() -> None:
+    table: list[tuple[str, Package]] = [
         ("VersionMissing", package(operatorVersion=None)),
         ("VersionMissing", package(kubernetesVersion=None)),
         ("VersionInvalid", package(kubernetesVersion="one")),
@@ -339,7 +337,6 @@ def test_what_the_original_installed_and_ran_ends_the_verification_alone(
         ("TaskBuildError", package(tasks=[task("Apply", "app", resources=[])])),
         ("TemplateUnknown", package(tasks=tasks(task("Apply", resources=["none.yaml"])))),
         ("TaskRenderingError", package(templates={"a.yaml": "kind: y"})),
-    ],
-)
-def test_what_no_installation_or_run_survives_ends_all_commands(code: str, faulty: Package) -> None:
-    assert [one.ends for one in softened(verify(faulty)) if one.code == code] == [True]
+    ]
+    for code, faulty in table:
+        assert [one.ends for one in softened(verify(faulty)) if one.code == code] == [True]

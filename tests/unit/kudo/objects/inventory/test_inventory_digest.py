@@ -5,7 +5,6 @@ import hmac
 import json
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -60,9 +59,9 @@ def test_another_key_gives_a_secret_another_digest() -> None:
     assert digest_of(SECRET, b"key") != digest_of(SECRET, b"other")
 
 
-@pytest.mark.parametrize("key", [None, b""])
-def test_a_secret_has_no_digest_without_a_key(key: bytes | None) -> None:
-    assert digest_of(SECRET, key) == ""
+def test_a_secret_has_no_digest_without_a_key() -> None:
+    for key in [None, b""]:
+        assert digest_of(SECRET, key) == ""
 
 
 def test_a_custom_resource_called_secret_needs_no_key() -> None:

@@ -37,35 +37,33 @@ def why(one: Entry, metadata: Any = None, shared_with: InstanceIdentity | None =
     return why_kept(one, live, ONE, shared_with=shared_with)
 
 
-@pytest.mark.parametrize(
-    ("own", "of_version", "expected"),
-    [
+def test_the_instance_decides_before_its_version(subtests: pytest.Subtests) -> None:
+    table: list[tuple[bool | None, bool | None, bool]] = [
         (None, None, False),
         (None, False, False),
         (None, True, True),
         (False, True, False),
         (True, None, True),
         (True, False, True),
-    ],
-)
-def test_the_instance_decides_before_its_version(
-    own: bool | None, of_version: bool | None, expected: bool
-) -> None:
-    instance = Instance.from_wire({"spec": {"prune": own}})
-    version = OperatorVersion.from_wire({"spec": {"prune": of_version}})
-    assert prunes(instance, version) is expected
+    ]
+    for own, of_version, expected in table:
+        with subtests.test(own=own, of_version=of_version, expected=expected):
+            instance = Instance.from_wire({"spec": {"prune": own}})
+            version = OperatorVersion.from_wire({"spec": {"prune": of_version}})
+            assert prunes(instance, version) is expected
 
 
-@pytest.mark.parametrize("place", [config_map("a"), ROLE])
-def test_an_object_of_the_instance_alone_may_be_deleted(place: Place) -> None:
-    assert why(entry(place)) == ""
+def test_an_object_of_the_instance_alone_may_be_deleted() -> None:
+    for place in [config_map("a"), ROLE]:
+        assert why(entry(place)) == ""
 
 
-@pytest.mark.parametrize("kind", ["Instance", "Operator", "OperatorVersion"])
-def test_children_are_never_deleted(kind: str) -> None:
-    place = Place("kudo.dev", kind, "ns", "child")
-    live = ours(place, **{"kudo.dev/prune": "true"})
-    assert why(entry(place), live) == "objects of kudo.dev are never pruned"
+def test_children_are_never_deleted(subtests: pytest.Subtests) -> None:
+    for kind in ["Instance", "Operator", "OperatorVersion"]:
+        with subtests.test(kind=kind):
+            place = Place("kudo.dev", kind, "ns", "child")
+            live = ours(place, **{"kudo.dev/prune": "true"})
+            assert why(entry(place), live) == "objects of kudo.dev are never pruned"
 
 
 def test_a_retained_object_stays() -> None:
@@ -138,12 +136,13 @@ def test_of_many_sharers_the_record_tells() -> None:
         assert why(entry(ROLE), live) == ""
 
 
-@pytest.mark.parametrize("place", DATA, ids=lambda place: place.kind)
-def test_what_holds_data_stays_unless_it_says_that_it_may_go(place: Place) -> None:
-    expected = 'its kind holds data; kudo.dev/prune: "true" on it permits the deletion'
-    assert why(entry(place)) == expected
-    assert why(entry(place), ours(place, **{"kudo.dev/prune": "yes"})) == expected
-    assert why(entry(place), ours(place, **{"kudo.dev/prune": "true"})) == ""
+def test_what_holds_data_stays_unless_it_says_that_it_may_go(subtests: pytest.Subtests) -> None:
+    for place in DATA:
+        with subtests.test(place=place):
+            expected = 'its kind holds data; kudo.dev/prune: "true" on it permits the deletion'
+            assert why(entry(place)) == expected
+            assert why(entry(place), ours(place, **{"kudo.dev/prune": "yes"})) == expected
+            assert why(entry(place), ours(place, **{"kudo.dev/prune": "true"})) == ""
 
 
 def test_a_custom_resource_with_the_name_of_such_a_kind_holds_no_data() -> None:
@@ -194,18 +193,14 @@ def test_a_kind_is_known_by_its_group() -> None:
     assert in_order([custom, ingress]) == (custom, ingress)
 
 
-@pytest.mark.parametrize(
-    ("group", "kind", "annotations", "expected"),
-    [
+def test_what_a_template_lets_prune() -> None:
+    table: list[tuple[str, str, Any, bool]] = [
         ("", "ConfigMap", {}, True),
         ("", "ConfigMap", {"kudo.dev/deletion-policy": "retain"}, False),
         ("", "PersistentVolumeClaim", {}, False),
         ("", "PersistentVolumeClaim", {"kudo.dev/prune": "true"}, True),
         ("", "PersistentVolumeClaim", ["kudo.dev/prune"], False),
         ("kudo.dev", "Instance", {"kudo.dev/prune": "true"}, False),
-    ],
-)
-def test_what_a_template_lets_prune(
-    group: str, kind: str, annotations: Any, expected: bool
-) -> None:
-    assert may_be_pruned(group, kind, {"annotations": annotations}) is expected
+    ]
+    for group, kind, annotations, expected in table:
+        assert may_be_pruned(group, kind, {"annotations": annotations}) is expected

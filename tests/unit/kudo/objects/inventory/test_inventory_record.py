@@ -80,12 +80,13 @@ def read(objects: Any, namespace: str = "ns") -> tuple[tuple[Entry, ...], int]:
 # Places and entries
 
 
-@pytest.mark.parametrize(
-    ("place", "text"),
-    [(config_map("a"), "ConfigMap ns/a"), (Place("", "Namespace", "", "n"), "Namespace n")],
-)
-def test_a_place_is_shown_by_its_kind_and_name(place: Place, text: str) -> None:
-    assert str(place) == text
+def test_a_place_is_shown_by_its_kind_and_name() -> None:
+    table: list[tuple[Place, str]] = [
+        (config_map("a"), "ConfigMap ns/a"),
+        (Place("", "Namespace", "", "n"), "Namespace n"),
+    ]
+    for place, text in table:
+        assert str(place) == text
 
 
 def test_an_entry_has_the_api_version_of_its_object() -> None:
@@ -205,13 +206,14 @@ def test_the_name_is_one_that_objects_can_have(name: str, uid: Any) -> None:
     assert is_subdomain(inventory_name(InstanceIdentity("ns", name, str(uid)), 1234))
 
 
-@pytest.mark.parametrize("cut", [".", "-", "a"])
-def test_long_names_are_cut_and_stay_different(cut: str) -> None:
-    # The character before which the name is cut must not end a part of the name.
-    one, other = (f"{'x' * 190}{cut}{'y' * 60}{end}" for end in "12")
-    found = {inventory_name(InstanceIdentity("ns", name, "u"), 0) for name in (one, other)}
-    assert len(found) == 2
-    assert all(is_subdomain(name) and len(name) < 253 for name in found)
+def test_long_names_are_cut_and_stay_different(subtests: pytest.Subtests) -> None:
+    for cut in [".", "-", "a"]:
+        with subtests.test(cut=cut):
+            # The character before which the name is cut must not end a part of the name.
+            one, other = (f"{'x' * 190}{cut}{'y' * 60}{end}" for end in "12")
+            found = {inventory_name(InstanceIdentity("ns", name, "u"), 0) for name in (one, other)}
+            assert len(found) == 2
+            assert all(is_subdomain(name) and len(name) < 253 for name in found)
 
 
 # Shards
@@ -225,11 +227,15 @@ def many(count: int, start: int = 0) -> Record:
     return named(*(f"a{number}" for number in range(start, start + count)))
 
 
-@pytest.mark.parametrize(
-    ("count", "expected"), [(0, []), (1, [1]), (500, [500]), (501, [500, 1]), (1000, [500, 500])]
-)
-def test_a_record_is_split(count: int, expected: list[int]) -> None:
-    assert sizes(shards(many(count))) == expected
+def test_a_record_is_split() -> None:
+    table: dict[int, list[int]] = {
+        0: [],
+        1: [1],
+        500: [500],
+        501: [500, 1],
+        1000: [500, 500],
+    }
+    assert {count: sizes(shards(many(count))) for count in table} == table
 
 
 def test_an_entry_stays_where_it_is() -> None:
@@ -312,18 +318,18 @@ def test_what_is_written_is_read_again(entries: list[Entry]) -> None:
     assert read(inventory_of(ONE, 0, entries, complete=False)["objects"]) == (tuple(entries), 0)
 
 
-@pytest.mark.parametrize("plan", ["p" * 254, "p\n"])
-def test_what_would_not_be_read_again_is_not_written(plan: str) -> None:
-    stored = inventory_of(ONE, 0, [entry("a", plan), entry("b")], complete=False)
-    assert read(stored["objects"]) == ((entry("b"),), 0)
+def test_what_would_not_be_read_again_is_not_written(subtests: pytest.Subtests) -> None:
+    for plan in ["p" * 254, "p\n"]:
+        with subtests.test(plan=plan):
+            stored = inventory_of(ONE, 0, [entry("a", plan), entry("b")], complete=False)
+            assert read(stored["objects"]) == ((entry("b"),), 0)
 
 
 # What somebody wrote by hand
 
 
-@pytest.mark.parametrize(
-    "metadata",
-    [
+def test_an_inventory_of_nobody() -> None:
+    table: list[dict[str, Any]] = [
         {},
         {"ownerReferences": None},
         {"ownerReferences": [{"apiVersion": "kudo.dev/v1beta1", "kind": "Instance"}]},
@@ -333,10 +339,9 @@ def test_what_would_not_be_read_again_is_not_written(plan: str) -> None:
                 {"apiVersion": "kudo.dev/v1beta1", "kind": "Operator", "controller": True}
             ]
         },
-    ],
-)
-def test_an_inventory_of_nobody(metadata: dict[str, Any]) -> None:
-    assert owner_of({"namespace": "ns", **metadata}) is None
+    ]
+    for metadata in table:
+        assert owner_of({"namespace": "ns", **metadata}) is None
 
 
 @pytest.mark.parametrize("objects", [None, "x", 3, {}, []])
@@ -344,9 +349,8 @@ def test_an_inventory_without_objects(objects: Any) -> None:
     assert read(objects) == ((), 0)
 
 
-@pytest.mark.parametrize(
-    "fields",
-    [
+def test_an_entry_that_no_plan_can_have_made_is_left_out(subtests: pytest.Subtests) -> None:
+    table: list[dict[str, Any]] = [
         {"namespace": "other"},
         {"name": ""},
         {"name": "."},
@@ -374,12 +378,11 @@ def test_an_inventory_without_objects(objects: Any) -> None:
         {"task": "a\tb"},
         {"group": "kudo.dev", "kind": "Inventory", "resource": "inventories"},
         {"group": "kudo.dev", "kind": "Anything"},
-    ],
-    ids=str,
-)
-def test_an_entry_that_no_plan_can_have_made_is_left_out(fields: dict[str, Any]) -> None:
-    entries, ignored = read([WIRE, {**WIRE, **fields}])
-    assert (entries, ignored) == ((FULL,), 1)
+    ]
+    for fields in table:
+        with subtests.test(fields=fields):
+            entries, ignored = read([WIRE, {**WIRE, **fields}])
+            assert (entries, ignored) == ((FULL,), 1)
 
 
 @pytest.mark.parametrize("item", [None, 3, "x", [], {}])
@@ -387,17 +390,16 @@ def test_what_is_no_entry_is_left_out(item: Any) -> None:
     assert read([item, WIRE]) == ((FULL,), 1)
 
 
-@pytest.mark.parametrize(
-    "place",
-    [
+def test_an_entry_that_is_rare_is_read(subtests: pytest.Subtests) -> None:
+    table: list[Place] = [
         Place("example.com", "Dash-Ed", "ns", "a"),
         Place("kudo.dev", "Instance", "ns", "child"),
         ROLE,
-    ],
-)
-def test_an_entry_that_is_rare_is_read(place: Place) -> None:
-    one = Entry(place, "v1alpha1", "dash-eds", "deploy", "app")
-    assert read(inventory_of(ONE, 0, [one], complete=False)["objects"]) == ((one,), 0)
+    ]
+    for place in table:
+        with subtests.test(place=place):
+            one = Entry(place, "v1alpha1", "dash-eds", "deploy", "app")
+            assert read(inventory_of(ONE, 0, [one], complete=False)["objects"]) == ((one,), 0)
 
 
 def test_marks_are_true_or_not_there() -> None:

@@ -40,15 +40,13 @@ def test_blanks_around_the_parts_do_not_count() -> None:
     assert retained_by(of(retained_by=" ns / db/mysql/u-1\n")) == RETENTION
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_what_cannot_be_read_names_nobody() -> None:
+    table: list[Any] = [
         *("", "///", "ns/db/mysql", "ns/db/mysql/", "ns//mysql/u", " / / / "),
         *("a/b/c/d/e", "a/b/c/d/adopted/", None, 3),
-    ],
-)
-def test_what_cannot_be_read_names_nobody(text: Any) -> None:
-    assert retained_by(of(retained_by=text)) is None
+    ]
+    for text in table:
+        assert retained_by(of(retained_by=text)) is None
 
 
 @pytest.mark.parametrize("metadata", [{}, {"annotations": None}, {"annotations": {}}])
@@ -57,17 +55,22 @@ def test_an_object_without_annotations_is_not_retained(metadata: dict[str, Any])
     assert not is_retained(metadata)
 
 
-@pytest.mark.parametrize(
-    ("policy", "expected"), [("retain", True), ("delete", False), ("Retain", False), (True, False)]
-)
-def test_the_policy_retains(policy: Any, expected: bool) -> None:
-    assert is_retained(of(deletion_policy=policy)) is expected
+def test_the_policy_retains() -> None:
+    table: list[tuple[Any, bool]] = [
+        ("retain", True),
+        ("delete", False),
+        ("Retain", False),
+        (True, False),
+    ]
+    for policy, expected in table:
+        assert is_retained(of(deletion_policy=policy)) is expected
 
 
-@pytest.mark.parametrize("lives", [True, False])
-def test_an_object_of_the_same_instance_is_its_own(lives: bool) -> None:
-    assert may_take_over(RETENTION, ONE, "mysql", lives=lives)
-    assert may_take_over(RETENTION, ONE, "renamed", lives=lives)
+def test_an_object_of_the_same_instance_is_its_own(subtests: pytest.Subtests) -> None:
+    for lives in [True, False]:
+        with subtests.test(lives=lives):
+            assert may_take_over(RETENTION, ONE, "mysql", lives=lives)
+            assert may_take_over(RETENTION, ONE, "renamed", lives=lives)
 
 
 NEXT = InstanceIdentity("ns", "db", "u-2")

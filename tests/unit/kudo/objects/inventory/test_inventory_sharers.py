@@ -20,13 +20,14 @@ def metadata(text: str) -> dict[str, dict[str, str]]:
     return {"annotations": {"kudo.dev/shared-by": text}}
 
 
-@pytest.mark.parametrize("count", [1, 2, MOST_NAMED])
-def test_a_few_are_all_named(count: int) -> None:
-    everybody = some(count)
-    text = annotation(everybody[:-1], everybody[-1])
-    assert text == shared_by(everybody)
-    assert sharers(metadata(text)) == tuple(everybody)
-    assert names_everybody(metadata(text))
+def test_a_few_are_all_named(subtests: pytest.Subtests) -> None:
+    for count in [1, 2, MOST_NAMED]:
+        with subtests.test(count=count):
+            everybody = some(count)
+            text = annotation(everybody[:-1], everybody[-1])
+            assert text == shared_by(everybody)
+            assert sharers(metadata(text)) == tuple(everybody)
+            assert names_everybody(metadata(text))
 
 
 def test_the_last_one_counts_once() -> None:
