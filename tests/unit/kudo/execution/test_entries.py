@@ -383,74 +383,52 @@ def states(entry: PlanStatus) -> list[list[str]]:
 
 
 @given(st.data(), plans())
-def test_nothing_serial_may_run_before_what_comes_first_is_complete(
+def test_only_what_the_strategies_let_run_may_run_until_everything_is_complete(
     data: st.DataObject, plan: Plan
 ) -> None:
     for entry in run_of(data, plan, fatal=False):
         found = states(entry)
-        for ref in runnable(plan, entry):
+        may_run = runnable(plan, entry)
+        for ref in may_run:
+            assert step_of(plan, ref).name == ref.step
             if plan.strategy != "parallel":
                 earlier = [status for steps in found[: ref.phase_index] for status in steps]
                 assert set(earlier) <= {"COMPLETE"}
             if (plan.phases or ())[ref.phase_index].strategy != "parallel":
                 assert set(found[ref.phase_index][: ref.step_index]) <= {"COMPLETE"}
-
-
-@given(st.data(), plans())
-def test_there_is_something_to_run_until_everything_is_complete(
-    data: st.DataObject, plan: Plan
-) -> None:
-    for entry in run_of(data, plan, fatal=False):
-        everything = {status for steps in states(entry) for status in steps}
-        complete = everything <= {"COMPLETE"}
+        complete = {status for steps in found for status in steps} <= {"COMPLETE"}
         assert (entry.status == "COMPLETE") == complete
-        assert (runnable(plan, entry) == ()) == complete
-        assert all(step_of(plan, ref).name == ref.step for ref in runnable(plan, entry))
+        assert (may_run == ()) == complete
 
 
 @given(st.data(), plans())
-def test_what_is_complete_stays_complete(data: st.DataObject, plan: Plan) -> None:
+def test_what_holds_at_every_moment_of_a_run(data: st.DataObject, plan: Plan) -> None:
+    names = [(p.name, [s.name for s in p.steps]) for p in plan.phases or ()]
     before: list[list[str]] | None = None
     for entry in run_of(data, plan):
-        after = states(entry)
-        if before is not None:
-            pairs = zip(before, after, strict=True)
-            steps = [pair for old, new in pairs for pair in zip(old, new, strict=True)]
-            assert all(new == "COMPLETE" for old, new in steps if old == "COMPLETE")
-        before = after
-
-
-@given(st.data(), plans())
-def test_phase_and_plan_say_what_their_children_make_of_them(
-    data: st.DataObject, plan: Plan
-) -> None:
-    for entry in run_of(data, plan):
+        # Uid, name and layout stay as the run began.
         phases = entry.phases or ()
-        for phase in phases:
-            _assert_rolled_up(phase.status, [step.status for step in phase.steps or ()])
+        found = [(p.name, [s.name for s in p.steps or ()]) for p in phases]
+        assert (entry.name, entry.uid, found) == ("deploy", "u", names)
+        # Phase and plan say what their children make of them.
+        after = states(entry)
+        for phase, steps in zip(phases, after, strict=True):
+            _assert_rolled_up(phase.status, steps)
         _assert_rolled_up(entry.status, [phase.status for phase in phases])
+        # What is complete stays complete.
+        for old_steps, new_steps in zip(before or after, after, strict=True):
+            pairs = zip(old_steps, new_steps, strict=True)
+            assert all(new == "COMPLETE" for old, new in pairs if old == "COMPLETE")
+        before = after
+        # Nothing new changes nothing, and what fits the plan is kept as it is.
+        assert record(entry, {}, LATEST) is entry
+        assert adapt("deploy", plan, entry) is entry
 
 
 def _assert_rolled_up(parent: str, children: list[str]) -> None:
     assert (parent == "FATAL_ERROR") == ("FATAL_ERROR" in children)
     assert (parent == "COMPLETE") == (set(children) <= {"COMPLETE"})
     assert parent in {"PENDING", "IN_PROGRESS", "COMPLETE", "FATAL_ERROR"}
-
-
-@given(st.data(), plans())
-def test_recording_nothing_changes_nothing_once_a_run_is_under_way(
-    data: st.DataObject, plan: Plan
-) -> None:
-    for entry in run_of(data, plan):
-        assert record(entry, {}, LATEST) is entry
-
-
-@given(st.data(), plans())
-def test_uid_name_and_layout_stay_as_the_run_began(data: st.DataObject, plan: Plan) -> None:
-    names = [(p.name, [s.name for s in p.steps]) for p in plan.phases or ()]
-    for entry in run_of(data, plan):
-        found = [(p.name, [s.name for s in p.steps or ()]) for p in entry.phases or ()]
-        assert (entry.name, entry.uid, found) == ("deploy", "u", names)
 
 
 @given(st.data(), plans(), plans())
@@ -465,14 +443,6 @@ def test_entries_are_ensured_once_and_for_all(
     assert found == layout
     assert (once["deploy"].uid, once["deploy"].status) == (entry.uid, entry.status)
     assert once["gone"] is entry
-
-
-@given(st.data(), plans(), plans())
-def test_entries_that_fit_the_plan_already_are_kept_as_they_are(
-    data: st.DataObject, plan: Plan, other: Plan
-) -> None:
-    for entry in run_of(data, plan):
-        assert adapt("deploy", plan, entry) is entry
 
 
 @given(st.data(), plans(unique=True), plans(unique=True))
