@@ -296,10 +296,10 @@ def test_json_documents_may_follow_each_other(subtests: pytest.Subtests) -> None
             assert "".join(text[start:end] for start, end in found) == text
 
 
-@pytest.mark.parametrize("opening", ["[", "- ", "{a: ", "- a:\n  - ", "? "])
+@pytest.mark.parametrize("opening", ["[", "- ", "{a: ", "? "])
 def test_deep_nesting_is_refused_without_recursion(opening: str) -> None:
-    with pytest.raises(YamlError):
-        load(opening * 100_000)
+    with pytest.raises(YamlError, match=r"nested deeper than 100 levels|cannot be a key"):
+        load(opening * 10_000)
 
 
 def test_nesting_counts_through_aliases() -> None:
