@@ -217,7 +217,7 @@ def test_values_inside_each_other(subtests: pytest.Subtests) -> None:
 def test_values_that_share_their_parts_cost_what_they_print(call: str) -> None:
     grow = "{{ $l := list 1 }}{{ range 60 }}{{ $l = list $l $l }}{{ end }}"
 
-    assert limit_of(f"{grow}{{{{ {call} }}}}", Limits()) in {"steps", "string"}
+    assert limit_of(f"{grow}{{{{ {call} }}}}", Limits(steps=100_000)) in {"steps", "string"}
 
 
 def test_data_that_contains_itself() -> None:
