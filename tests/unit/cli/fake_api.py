@@ -6,6 +6,8 @@ Instance schedules, `script` holds what becomes of the Instance once somebody wa
 
 import copy
 import json
+import os
+import signal
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -79,6 +81,7 @@ class FakeApi:
             of discovery is `discovery`, the method of a list also `LIST`.
         only_namespaced: Plurals that may be listed in a namespace alone.
         silent: Paths; what is written there is never answered.
+        interrupts: Whether such a write interrupts this process, as ctrl-C does.
         plan: Plan that a write of an Instance schedules, as the mutating webhook would.
         runs: Plan and script of the next runs, one for each write of an Instance.
         judgement: Status code, reason and message for each Instance that is created, as of a
@@ -105,6 +108,7 @@ class FakeApi:
         self.refusals: dict[tuple[str, str], tuple[int, str]] = {}
         self.only_namespaced: set[str] = set()
         self.silent: set[str] = set()
+        self.interrupts = False
         self.plan: str | None = None
         self.runs: list[tuple[str, list[Edit]]] = []
         self.judgement: tuple[int, str, str] | None = None
@@ -136,6 +140,10 @@ class FakeApi:
             self.cluster.workloads.outcome = self._outcome
             self.objects = self._objects = Objects(self.cluster.server.storage)
             yield self
+
+    def do(self, act: Callable[[], None]) -> None:
+        """Call a function on the server's loop."""
+        self._http.do(act)
 
     def set_version(self, version: str) -> None:
         """Have /version say this."""
@@ -195,6 +203,8 @@ class FakeApi:
         call = _Call.of(request)
         self._note(call)
         if call.is_write and call.path in self.silent:
+            if self.interrupts:
+                interrupt()
             return None
         try:
             response = self._answer(call)
@@ -270,6 +280,17 @@ class FakeApi:
     def _fresh(self, prefix: str) -> str:
         self._number += 1
         return f"{prefix}-{self._number}"
+
+
+def interrupt() -> None:
+    """Send this process what ctrl-C sends; a command that runs in it ends."""
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+def interrupted(instance: JsonObject) -> JsonObject:
+    """Interrupt this process, and leave an Instance as it is; for a `script`."""
+    interrupt()
+    return instance
 
 
 def _refusal(code: int, message: str) -> tuple[int, str, str]:

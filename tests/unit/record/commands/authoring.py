@@ -108,14 +108,15 @@ LIST_TASKS: Cases = (
 LIST_PLANS: Cases = (
     "package list plans",
     "package list plans examples/lifecycle/v2",
+    _once("package list plans examples/lifecycle/v2 -t", most=25),
     _once("package list plans teapot -o json"),
     _once("package list plans unreadable"),
 )
 LIST_PARAMETERS: Cases = (
     "package list parameters",
     "package list parameters examples/lifecycle/v2",
-    "package list parameters teapot -d",
-    "package list parameters teapot --required",
+    _once("package list parameters teapot -d"),
+    _once("package list parameters teapot --required"),
     _once("package list parameters teapot --names"),
     _once("package list parameters teapot -o yaml"),
     _once("package list params teapot"),
@@ -131,6 +132,7 @@ VERIFY: Cases = (
     _once("package verify absent"),
     _once("package verify values.yaml"),
     _once("package verify teapot --param-checks all"),
+    _once("package verify teapot -o json"),
     _once("package verify teapot --param-checks colour"),
     _once("package verify mistaken -o json", most=100),
     _once("package verify mistaken -o yaml"),

@@ -1,11 +1,14 @@
 """Command lines to be recorded, and the text that a file has of them."""
 
 import hashlib
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from tests.unit.record.commands.console import MODES, PIPE, Ran, run
 from tests.unit.record.commands.site import Site
+
+_GLOBAL_FLAGS = re.compile(r"(?<=\nglobal flags:)\n(?: .*\n)+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +24,7 @@ class Case:
         files: Whether the command may write files.
         modes: Where it runs.
         after: Tells what it has left, such as a file.
+        global_flags: Whether those of a help are recorded; they are the same in each.
     """
 
     line: str
@@ -31,6 +35,7 @@ class Case:
     files: bool = False
     modes: tuple[str, ...] = MODES
     after: Callable[[Site], str] | None = None
+    global_flags: bool = True
 
 
 def text_of(cases: Iterable[Case | str], site: Site) -> str:
@@ -65,7 +70,10 @@ def _ran(case: Case, site: Site, mode: str) -> tuple[Ran, str, str]:
     sent = "".join(f"{line}\n" for line in site.writes())
     left = case.after(site) if case.after is not None else ""
     put = site.placeholders.put_into
-    return Ran(ran.code, put(ran.out), put(ran.err)), put(sent), put(left)
+    out = put(ran.out)
+    if not case.global_flags:
+        out = _GLOBAL_FLAGS.sub(" (see `kudo`)\n", out)
+    return Ran(ran.code, out, put(ran.err)), put(sent), put(left)
 
 
 def _shown(text: str, prefix: str, most: int) -> list[str]:

@@ -83,7 +83,7 @@ class Site:
         """Restore the server, and the folder if anything may have written there."""
         api = self.api
         storage = api.cluster.server.storage
-        api._http.do(lambda: storage.restore(self.backup))
+        api.do(lambda: storage.restore(self.backup))
         api.numbers, api.script, api.refusals, api.denied = 0, [], {}, set()
         api.rules.reachable = True
         self.forget_requests()
@@ -154,5 +154,5 @@ def _load(api: Api, shift: timedelta) -> frozenset[str]:
         for (group, plural), obj in json.loads(text):
             storage.put((group, plural), obj)
 
-    api._http.do(put)
+    api.do(put)
     return times

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from tests.unit.record.commands import authoring, changing, cluster, showing
-from tests.unit.record.commands.cases import Cases, text_of
+from tests.unit.record.commands.cases import Case, Cases, text_of
 from tests.unit.record.commands.site import Site, site
 
 _GROUPS = {
@@ -25,8 +25,9 @@ def files() -> Iterator[tuple[str, str]]:
 
 def _of(commands: Mapping[str, Cases], found: Site) -> Iterator[tuple[str, str]]:
     for name, cases in commands.items():
-        helped = [] if name in {"kudo", *cluster.WITHOUT_KUDO} else [f"{name} --help"]
-        yield f"commands/{name.replace(' ', '-')}.txt", text_of([*helped, *cases], found)
+        if name not in {"kudo", *cluster.WITHOUT_KUDO}:
+            cases = [Case(f"{name} --help", global_flags=False), *cases]
+        yield f"commands/{name.replace(' ', '-')}.txt", text_of(cases, found)
 
 
 def recorded() -> set[str]:
