@@ -1,19 +1,33 @@
-"""Runs a command line on a pseudo-terminal and answers its questions; no tests of its own."""
+"""Runs a command line in this process and answers its questions; no tests of its own."""
 
-import sys
-from collections.abc import Iterable
+import contextlib
+import io
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from tests.support.terminals.terminal import Terminal, on_terminal
+import pytest
 
-_KEYS = {"^C": "\x03", "^D": "\x04"}
-# Only the controlling terminal turns ctrl-C into a signal.
-_MAIN = """\
-import fcntl, sys, termios
-fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 from kubectl_kudo.__main__ import main
-sys.exit(main())
-"""
+
+
+class _Typist:
+    """A terminal at which somebody answers each question when it is shown."""
+
+    def __init__(self, shown: io.StringIO, answers: Iterable[tuple[str, str]]) -> None:
+        self._shown = shown
+        self.answers: Iterator[tuple[str, str]] = iter(answers)
+
+    def isatty(self) -> bool:
+        return True
+
+    def readline(self) -> str:
+        shown = self._shown.getvalue()
+        question, answer = next(self.answers, ("", ""))
+        assert question, f"nothing else is to be asked; shown: {shown}"
+        assert shown.endswith(question), f"not shown: {question!r}; shown: {shown}"
+        if answer == "^C":
+            raise KeyboardInterrupt
+        return "" if answer == "^D" else f"{answer}\n"
 
 
 def answered(
@@ -26,20 +40,12 @@ def answered(
         argv: The command line.
         answers: The end of each question, and the answer to it. `^C` and `^D` are the keys.
     """
-    shown = ""
-    with on_terminal([sys.executable, "-c", _MAIN, *argv], folder=folder) as terminal:
-        for question, answer in answers:
-            shown += _until(terminal, question)
-            terminal.press(_KEYS.get(answer, f"{answer}\n"))
-        while text := terminal.read():
-            shown += text
-        return terminal.end(), shown
-
-
-def _until(terminal: Terminal, question: str) -> str:
-    shown = ""
-    while not shown.endswith(question):
-        text = terminal.read()
-        assert text, f"not shown: {question!r}; shown: {shown}"
-        shown += text
-    return shown
+    shown = io.StringIO()
+    typist = _Typist(shown, answers)
+    streams = contextlib.redirect_stdout(shown), contextlib.redirect_stderr(shown)
+    with pytest.MonkeyPatch.context() as patch, streams[0], streams[1]:
+        patch.chdir(folder)
+        patch.setattr("sys.stdin", typist)
+        code = main([*argv])
+    assert next(typist.answers, None) is None, f"not everything was asked: {shown.getvalue()}"
+    return code, shown.getvalue()

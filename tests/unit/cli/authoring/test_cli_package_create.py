@@ -2,7 +2,6 @@
 
 import hashlib
 import io
-import json
 import os
 import tarfile
 from pathlib import Path
@@ -134,12 +133,6 @@ def test_a_package_with_errors_is_not_archived(run: Cli, valid: Path, out: Path)
     assert (ran.code, ran.out.splitlines()[0]) == (0, f"Package created: {out / NAME}")
 
 
-def test_with_output_only_the_findings_are_printed(run: Cli, valid: Path, out: Path) -> None:
-    ran = run("package", "create", str(valid), "-d", str(out), "-o", "json")
-    assert json.loads(ran.out) == {"errors": [], "warnings": [], "valid": True}
-    assert (out / NAME).exists()
-
-
 def test_excluded_files_and_version_control_are_left_out(run: Cli, valid: Path, out: Path) -> None:
     (valid / ".kudoignore").write_text("*.swp\n/notes/\n.kudoignore\n")
     for path in (".git/config", "notes/a", "templates/.pot.yaml.swp", "docs/notes/a", "README.md"):
@@ -232,21 +225,6 @@ def test_what_the_original_installed_is_archived_with_a_warning(
     ran = run("package", "create", str(valid), "-d", str(out))
     assert (ran.code, (out / NAME).exists()) == (0, True)
     assert 'plan "not-allowed" used in parameter "FIXED" is not defined' in ran.out
-
-
-def test_what_is_no_folder_or_destination_is_told(
-    run: Cli, valid: Path, out: Path, tmp_path: Path
-) -> None:
-    one = "expecting exactly one argument - directory of the operator or name of package"
-    assert run("package", "create").err == f"Error: {one}\n"
-    assert run("package", "create", "a", "b").err == f"Error: {one}\n"
-    none = run("package", "create", str(tmp_path / "none"))
-    assert none.err == f"Error: stat {tmp_path}/none: no such file or directory\n"
-    # BTO-43: verifying a regular file crashed.
-    file = valid / "operator.yaml"
-    assert run("package", "create", str(file)).err == f"Error: {file} is not a package directory\n"
-    ran = run("package", "create", str(valid), "-d", str(out / "none"))
-    assert ran.err == f'Error: destination "{out}/none" is not a proper directory\n'
 
 
 def test_a_kudoignore_that_is_no_file_is_not_read(run: Cli, valid: Path, out: Path) -> None:

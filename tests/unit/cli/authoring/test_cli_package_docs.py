@@ -148,10 +148,3 @@ def test_a_bare_package_has_a_reference_as_well(run: Cli, teapot: Path) -> None:
     out = run("package", "docs", str(teapot)).out
     assert "The package has no plans.\n" in out
     assert out.endswith("## Parameters\n\nThe package has no parameters.\n")
-
-
-def test_what_is_no_package_is_told(run: Cli, tmp_path: Path) -> None:
-    ran = run("package", "docs", str(tmp_path))
-    assert (ran.code, ran.out) == (255, "")
-    assert "operator package missing operator.yaml" in ran.err
-    assert "at most one argument" in run("package", "docs", "a", "b").err

@@ -51,54 +51,6 @@ def teapot(package: Path) -> str:
     return str(package)
 
 
-def test_tasks_are_listed_in_their_order(run: Cli, teapot: str) -> None:
-    assert run("package", "list", "tasks", teapot).out == (
-        "Name  \tKind        \tResources          \n"
-        "pot   \tApply       \t[pot.yaml lid.yaml]\n"
-        "milk  \tToggle      \t[milk.yaml]        \n"
-        "leaves\tPipe        \tleaves.yaml        \n"
-        "cup   \tKudoOperator\t[]                 \n"
-        "wash  \tDelete      \t[pot.yaml]         \n"
-        "rest  \tDummy       \t[]                 \n"
-    )
-
-
-def test_plans_are_a_tree(run: Cli, teapot: str) -> None:
-    through = "│\u00a0\u00a0 "
-    assert run("package", "list", "plans", teapot).out == "\n".join(
-        [
-            "plans",
-            "├── cleanup (serial)",
-            f"{through}└── [phase]  sink (serial)",
-            f"{through}    └── [step]  wash",
-            f"{through}        └── wash",
-            "└── deploy (parallel)",
-            "    ├── [phase]  main (serial)",
-            f"    {through}├── [step]  brew",
-            f"    {through}{through}├── pot",
-            f"    {through}{through}└── leaves",
-            f"    {through}└── [step]  serve",
-            f"    {through}    ├── milk",
-            f"    {through}    ├── cup",
-            f"    {through}    └── sugar",
-            "    └── [phase]  end (parallel)",
-            "        └── [step]  rest",
-            "            └── rest",
-            "\n",
-        ]
-    )
-
-
-def test_with_tasks_the_tree_has_kinds_and_templates(run: Cli, teapot: str) -> None:
-    lines = run("package", "list", "plans", teapot, "-t").out.splitlines()
-    bare = [line.lstrip("│├└─\u00a0 ") for line in lines]
-    assert bare[bare.index("[step]  brew") : bare.index("[phase]  end (parallel)")] == [
-        *("[step]  brew", "[apply]  pot", "pot.yaml", "lid.yaml", "[pipe]  leaves", "leaves.yaml"),
-        *("[step]  serve", "[toggle]  milk", "[parameter]  MILK", "milk.yaml", "[unknown]  cup"),
-    ]
-    assert bare[-2:] == ["[dummy]  rest", ""]
-
-
 def test_parameters_are_sorted_and_defaults_have_all_their_lines(run: Cli, teapot: str) -> None:
     # BTO-12: large numbers were shown with an exponent.
     assert run("package", "list", "parameters", teapot).out == (
@@ -111,33 +63,6 @@ def test_parameters_are_sorted_and_defaults_have_all_their_lines(run: Cli, teapo
         "SIZE  \t       \tfalse   \tfalse    \n"
         "TEA   \t       \ttrue    \tfalse    \n"
     )
-
-
-def test_descriptions_are_wrapped_at_35_columns(run: Cli, teapot: str) -> None:
-    lines = run("package", "list", "params", teapot, "-d").out.splitlines()
-    assert [line.split("\t")[-1].rstrip() for line in lines if line.rstrip()] == [
-        *("Descriptions", "", "", "", "", "", "The tea that is brewed where nobody"),
-        "asks for another one",
-    ]
-
-
-def test_names_and_required_ones_stand_alone(run: Cli, teapot: str, package: Path) -> None:
-    # BTO-50: the table of names was followed by the full one, and --required listed nothing.
-    names = run("package", "list", "parameters", teapot, "--names").out
-    assert [line.rstrip() for line in names.splitlines()] == [
-        *("Name", "CUPS", "EXTRAS", "MILK", "SIZE", "TEA")
-    ]
-    required = run("package", "list", "parameters", teapot, "--required").out
-    assert [line.rstrip() for line in required.splitlines()] == ["Name", "TEA"]
-    (package / "params.yaml").write_text("parameters: [{name: A, default: b}]")
-    none = "no required parameters without default values found\n"
-    assert run("package", "list", "parameters", teapot, "-r").out == none
-
-
-def test_only_one_view_can_be_chosen(run: Cli, teapot: str) -> None:
-    ran = run("package", "list", "parameters", teapot, "-r", "--names")
-    text = "only one of the flags 'required', 'names', 'descriptions' can be set"
-    assert (ran.code, ran.err) == (2, f"Error: {text}\n")
 
 
 def test_a_required_array_without_default_has_to_be_set(
@@ -243,11 +168,3 @@ def test_what_cannot_be_listed_is_told(run: Cli, what: str, package: Path, tmp_p
         in run("package", "list", what, str(package)).err
     )
     assert "only support 'yaml' or 'json'" in run("package", "list", what, none, "-o", "xml").err
-
-
-def test_an_unknown_word_is_an_error(run: Cli) -> None:
-    # BTO-2: the help of the group was printed, with exit code 0.
-    ran = run("package", "list", "plan")
-    assert ran.code == 2
-    assert 'unknown command "plan" for "kubectl-kudo package list"' in ran.err
-    assert "Did you mean this?" in ran.err

@@ -1,16 +1,12 @@
 """`suspend` and `resume` against an API server: what they send, print and return."""
 
-import json
-import signal
-import subprocess
-import sys
 from typing import Any
 
 import pytest
 
 from kubectl_kudo.core.errors import ExitCode
 from tests.unit.cli.conftest import Cli, running
-from tests.unit.cli.fake_api import Edit, FakeApi, status
+from tests.unit.cli.fake_api import Edit, FakeApi, interrupted, status
 
 JsonObject = dict[str, Any]
 RESUME = "`kubectl kudo resume --instance tea -n kitchen`"
@@ -71,35 +67,6 @@ def test_an_idle_instance_is_suspended_and_resumed(kudo: Cli, installed: FakeApi
     assert "suspend" not in tea(installed)["spec"]
 
 
-@pytest.mark.parametrize(
-    ("verb", "state", "text"),
-    [
-        ("suspend", True, "Instance kitchen/tea is already suspended\n"),
-        ("resume", None, "Instance kitchen/tea is not suspended\n"),
-        ("resume", False, "Instance kitchen/tea is not suspended\n"),
-    ],
-)
-def test_what_is_so_already_is_not_written(
-    kudo: Cli, installed: FakeApi, verb: str, state: bool | None, text: str
-) -> None:
-    if state is not None:
-        tea(installed)["spec"]["suspend"] = state
-    ran = kudo(verb, "--instance", "tea")
-    assert (ran.code, ran.out, ran.err) == (ExitCode.OK, text, "")
-    assert installed.writes() == []
-
-
-def test_resume_waits_for_the_plan_that_goes_on(kudo: Cli, installed: FakeApi) -> None:
-    running(installed)
-    tea(installed)["spec"]["suspend"] = True
-    installed.script = [status("COMPLETE"), status("COMPLETE", done=True)]
-    ran = kudo("resume", "--instance", "tea", "--wait")
-    assert (ran.code, ran.out) == (
-        ExitCode.OK,
-        "Resumed kitchen/tea instance\nplan deploy goes on\ninstance kitchen/tea ready\n",
-    )
-
-
 def test_a_deletion_is_held_up_by_no_pause(kudo: Cli, installed: FakeApi) -> None:
     tea(installed)["metadata"]["deletionTimestamp"] = "2030-05-06T07:08:09Z"
     ran = kudo("suspend", "--instance", "tea")
@@ -108,17 +75,6 @@ def test_a_deletion_is_held_up_by_no_pause(kudo: Cli, installed: FakeApi) -> Non
         "Error: instance kitchen/tea is being deleted, which no pause holds up; see it: kubectl "
         "kudo plan status --instance tea -n kitchen\n"
     )
-
-
-@pytest.mark.parametrize("mode", ["client", "server"])
-def test_a_dry_run_stores_nothing_and_prints_the_object(
-    kudo: Cli, installed: FakeApi, mode: str
-) -> None:
-    ran = kudo("suspend", "--instance", "tea", f"--dry-run={mode}", "-o", "json")
-    assert ran.code == ExitCode.OK, ran.err
-    assert json.loads(ran.out)["spec"]["suspend"] is True
-    assert "Suspended kitchen/tea instance (" in ran.err
-    assert "suspend" not in tea(installed)["spec"]
 
 
 def patched(api: FakeApi) -> list[str]:
@@ -164,17 +120,6 @@ def test_who_may_not_list_instances_suspends_none_of_them(kudo: Cli, family: Fak
     assert family.writes() == []
 
 
-@pytest.mark.parametrize("verb", ["suspend", "resume"])
-def test_the_instance_has_to_be_named_and_exist(kudo: Cli, installed: FakeApi, verb: str) -> None:
-    assert kudo(verb).err == 'Error: required flag(s) "instance" not set\n'
-    assert kudo(verb, "tea").code == ExitCode.USAGE
-    ran = kudo(verb, "--instance", "milk")
-    assert (ran.code, ran.err) == (
-        ExitCode.NOT_FOUND,
-        "Error: instance milk in namespace kitchen does not exist in the cluster\n",
-    )
-
-
 # The wait for a pause
 
 
@@ -186,15 +131,6 @@ def seen(obj: JsonObject) -> JsonObject:
 
 def unchanged(obj: JsonObject) -> JsonObject:
     return obj
-
-
-def test_suspend_waits_until_the_reconciler_has_seen_it(kudo: Cli, installed: FakeApi) -> None:
-    running(installed)
-    installed.script = [status("IN_PROGRESS", message="one more"), unchanged, seen]
-    ran = kudo("suspend", "--instance", "tea", "--wait")
-    assert (ran.code, ran.err) == (ExitCode.OK, "")
-    assert ran.out.endswith("\ninstance kitchen/tea is suspended: nothing more is sent\n")
-    assert installed.script == []
 
 
 def test_one_that_it_has_seen_before_is_not_waited_for(kudo: Cli, installed: FakeApi) -> None:
@@ -257,17 +193,11 @@ def test_a_pause_that_ends_before_it_is_seen_fails(
 
 def test_an_interrupt_says_that_the_instance_stays_suspended(kudo: Cli, installed: FakeApi) -> None:
     running(installed)
-    # Its warning is the sign that the wait has begun.
-    installed.lost_watches = 1000
-    command = [sys.executable, "-m", "kubectl_kudo", "suspend", "--instance", "tea", "--wait"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        assert process.stderr is not None
-        assert process.stderr.readline().startswith(b"lost the watch of instance kitchen/tea")
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=20)
-    assert process.returncode == 130
-    assert out.startswith(b"Suspended kitchen/tea instance\n")
-    assert err.decode() == (
+    installed.script = [interrupted]
+    ran = kudo("suspend", "--instance", "tea", "--wait")
+    assert ran.code == ExitCode.INTERRUPTED
+    assert ran.out.startswith("Suspended kitchen/tea instance\n")
+    assert ran.err == (
         "\nStopped waiting for instance kitchen/tea. The instance stays suspended.\n"
         "See whether the reconciler has seen it: kubectl kudo plan status --instance tea -n "
         "kitchen\n"
@@ -307,29 +237,6 @@ def test_a_dry_run_waits_for_nothing(kudo: Cli, installed: FakeApi, mode: str) -
 # Where a pause is shown
 
 
-def test_a_pause_is_shown_by_plan_status_get_and_describe(
-    kudo: Cli, installed: FakeApi, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("TZ", "UTC")
-    running(installed)
-    before = kudo("get", "instances", "-o", "wide").out
-    tea(installed)["spec"]["suspend"] = True
-    tea(installed)["status"]["suspendedAt"] = "2030-05-06T07:08:09Z"
-    how = "(kubectl kudo resume --instance tea -n kitchen)"
-    line = f"    ├── Suspended since 2030-05-06 07:08:09 {how}\n"
-    assert line in kudo("plan", "status", "--instance", "tea").out
-    assert line in kudo("plan", "status", "--instance", "tea", "--plan", "deploy").out
-    assert line in kudo("plan", "status", "--instance", "tea", "--all").out
-    described = kudo("describe", "instance", "tea").out
-    assert f"Suspended:          suspended since 2030-05-06 07:08:09 {how}\n" in described
-    data = json.loads(kudo("describe", "instance", "tea", "-o", "json").out)
-    assert (data["suspended"], data["suspendedAt"]) == (True, "2030-05-06T07:08:09Z")
-    after = kudo("get", "instances", "-o", "wide").out
-    assert "SUSPENDED" not in before
-    assert after.splitlines()[0].endswith("   SUSPENDED")
-    assert after.splitlines()[1].endswith("   0s")
-
-
 def test_a_pause_that_the_reconciler_has_not_seen_has_no_time(
     kudo: Cli, installed: FakeApi
 ) -> None:
@@ -358,14 +265,6 @@ def test_uninstall_says_that_it_ends_the_pause(kudo: Cli, installed: FakeApi) ->
     assert ran.err.startswith(
         "instance tea is suspended: deleting it ends the pause, and plan cleanup runs\n"
     )
-
-
-def test_a_suspended_instance_without_a_cleanup_plan_has_none_that_runs(
-    kudo: Cli, installed: FakeApi
-) -> None:
-    tea(installed)["spec"]["suspend"] = True
-    ran = kudo("uninstall", "--instance", "tea")
-    assert ran.err == "instance tea is suspended: deleting it ends the pause\n"
 
 
 def test_a_wait_tells_of_the_pause_and_goes_on_waiting(kudo: Cli, installed: FakeApi) -> None:
@@ -404,13 +303,3 @@ def test_a_wait_that_gives_up_says_that_the_instance_is_suspended(
         "kubectl kudo resume --instance tea -n kitchen\n"
     ) in ran.err
     assert "is the reconciler of KUDO running?" not in ran.err
-
-
-def test_a_trigger_on_a_suspended_instance_says_that_the_run_waits(
-    kudo: Cli, installed: FakeApi
-) -> None:
-    tea(installed)["spec"]["suspend"] = True
-    ran = kudo("plan", "trigger", "--instance", "tea", "--name", "deploy")
-    assert ran.out == "Triggered deploy plan for kitchen/tea instance\n"
-    assert ran.err.startswith("The instance is suspended; ")
-    assert ran.err.endswith(": the run waits until it is resumed.\n")

@@ -12,11 +12,17 @@ from tests.unit.cli.conftest import KUBECONFIG, Cli
 from tests.unit.cli.fake_api import FakeApi
 
 
-@pytest.mark.parametrize("name", ["..", "a/b", "Tea", "tea-"])
-def test_names_that_no_object_can_have_are_not_sent(kudo: Cli, api: FakeApi, name: str) -> None:
-    ran = kudo("uninstall", "--instance", name)
-    assert ran.code == 2
-    assert f'the instance name "{name}" is not valid' in ran.err
+@pytest.mark.parametrize(
+    "line",
+    [
+        *(f"uninstall --instance {name}" for name in ("..", "a/b", "Tea", "tea-")),
+        *("describe --instance x/y", "get instances ../x"),
+    ],
+)
+def test_names_that_no_object_can_have_are_not_sent(kudo: Cli, api: FakeApi, line: str) -> None:
+    ran = kudo(*line.split())
+    assert ran.code != 0
+    assert f'the instance name "{line.split()[-1]}" is not valid' in ran.err
     assert api.requests == []
 
 
@@ -66,12 +72,6 @@ def test_who_cannot_be_impersonated_is_told(
     assert (ran.code, ran.err, api.requests) == (2, f"Error: {text}\n", [])
 
 
-def test_an_unknown_context_is_an_error(kudo: Cli, api: FakeApi) -> None:
-    ran = kudo("get", "all", "--context", "none")
-    assert ran.code == 255
-    assert "none" in ran.err
-
-
 def serve_as_v1(api: FakeApi, plural: str) -> None:
     """Have a kind served in version v1 alone."""
     crd = copy.deepcopy(api.objects["customresourcedefinitions", f"{plural}.kudo.dev"])
@@ -101,18 +101,6 @@ def test_who_may_not_read_discovery_is_let_through(kudo: Cli, api: FakeApi) -> N
     # BTO-6: without the right, nothing could be done.
     api.refusals["GET", "discovery"] = (403, "forbidden")
     assert kudo("get", "all").code == 0
-
-
-def test_what_is_forbidden_is_told_in_the_words_of_the_api_server(kudo: Cli, api: FakeApi) -> None:
-    api.refusals["GET", "instances"] = (403, 'instances.kudo.dev is forbidden: User "tea"')
-    ran = kudo("get", "instances")
-    assert ran.err == 'Error: instances.kudo.dev is forbidden: User "tea"\n'
-
-
-def test_credentials_that_are_not_accepted_are_named(kudo: Cli, api: FakeApi) -> None:
-    api.refusals["GET", "instances"] = (401, "Unauthorized")
-    ran = kudo("get", "instances")
-    assert ran.err.startswith("Error: Unauthorized; the credentials are those of context test of ")
 
 
 def test_warnings_of_the_api_server_go_to_stderr_once(kudo: Cli, api: FakeApi) -> None:

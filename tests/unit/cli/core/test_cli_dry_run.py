@@ -21,30 +21,10 @@ CLIENT, SERVER = "--dry-run=client", "--dry-run=server"
 # The flag
 
 
-@pytest.mark.parametrize(
-    ("argv", "text"),
-    [
-        (
-            ["--dry-run=yes"],
-            'invalid argument "yes" for "--dry-run" flag: must be "none", "client" or "server"',
-        ),
-        (["--dry-run"], "flag needs an argument: --dry-run"),
-        (
-            ["-o", "yaml"],
-            (
-                "-o prints what would be written; give it together with --dry-run=client or "
-                "--dry-run=server"
-            ),
-        ),
-        ([CLIENT, "-o", "xml"], "invalid output format, only support 'yaml' or 'json' or empty"),
-    ],
-)
-def test_a_dry_run_that_makes_no_sense_is_refused(
-    kudo: Cli, pot: FakeApi, argv: list[str], text: str
-) -> None:
-    ran = kudo("update", *INSTANCE, "-p", "CUPS=3", *argv)
-    assert (ran.code, ran.out, ran.err) == (2, "", f"Error: {text}\n")
-    assert pot.requests == []
+def test_data_without_a_dry_run_is_refused(kudo: Cli, pot: FakeApi) -> None:
+    ran = kudo("update", *INSTANCE, "-p", "CUPS=3", "-o", "yaml")
+    assert (ran.code, ran.out, pot.requests) == (2, "", [])
+    assert "give it together with --dry-run=client or --dry-run=server" in ran.err
 
 
 def test_no_dry_run_is_no_dry_run(kudo: Cli, pot: FakeApi) -> None:
@@ -54,20 +34,6 @@ def test_no_dry_run_is_no_dry_run(kudo: Cli, pot: FakeApi) -> None:
 
 
 # What a client dry run says
-
-
-def test_an_install_says_what_would_be_created_and_run(
-    kudo: Cli, api: FakeApi, package: Path
-) -> None:
-    ran = kudo("install", str(package), "-p", "TEA=mint", CLIENT, "--wait")
-    assert (ran.code, ran.err) == (0, "")
-    assert ran.out == (
-        "operator kitchen/teapot created (dry run)\n"
-        f"operatorversion kitchen/{VERSION} created (dry run)\n"
-        "instance kitchen/teapot-instance created (dry run)\n"
-        "plan deploy would run\n"
-    )
-    assert (api.writes(), api.objects) == ([], {})
 
 
 def test_an_install_beside_what_is_there_creates_the_instance_alone(
@@ -111,33 +77,6 @@ def test_a_change_says_which_plan_it_would_run(
     assert (pot.writes(), pot.objects) == ([], before)
 
 
-def test_uninstall_names_the_cleanup_that_would_run(kudo: Cli, pot: FakeApi) -> None:
-    pot.objects["instances", "tea"]["metadata"]["finalizers"] = ["kudo.dev.instance.cleanup"]
-    ran = kudo("uninstall", *INSTANCE, CLIENT, "--wait")
-    assert ran.out.splitlines()[-1] == "plan cleanup would run first"
-    assert pot.names("instances") == ["tea"]
-
-
-def test_a_cancel_is_judged_for_the_run_in_progress(kudo: Cli, pot: FakeApi) -> None:
-    running(pot)
-    ran = kudo("plan", "cancel", *INSTANCE, CLIENT, "--wait")
-    assert (ran.code, ran.out) == (0, "Cancelled deploy plan of kitchen/tea instance (dry run)\n")
-    assert pot.writes() == []
-
-
-def test_an_upgrade_is_judged_by_the_version_that_it_would_bring(
-    kudo: Cli, pot: FakeApi, package: Path
-) -> None:
-    ran = kudo("upgrade", str(package), *INSTANCE, "-p", "MILK=soy", CLIENT)
-    assert (ran.code, ran.err) == (0, "")
-    assert ran.out == (
-        f"operatorversion kitchen/{NEWER} created (dry run)\n"
-        "instance kitchen/tea updated (dry run)\n"
-        "plan deploy would run\n"
-    )
-    assert (pot.writes(), pot.names("operatorversions")) == ([], [VERSION])
-
-
 def test_an_upgrade_says_what_could_not_come_with_it(
     kudo: Cli, pot: FakeApi, package: Path
 ) -> None:
@@ -151,41 +90,22 @@ def test_an_upgrade_says_what_could_not_come_with_it(
 
 
 @pytest.mark.parametrize(
-    ("argv", "reason", "words"),
+    ("argv", "reason"),
     [
-        (
-            ["update", "-p", "POT=clay"],
-            "ParameterImmutable",
-            (
-                "failed to update Instance kitchen/tea: parameter 'POT' is immutable but was "
-                "changed from 'iron' to 'clay'"
-            ),
-        ),
-        (
-            ["update", "-p", "CUPS=two", "-p", "CUP=2"],
-            "ParameterUnknown",
-            'failed to update Instance kitchen/tea: failed to find parameter "CUP"',
-        ),
-        (
-            ["plan", "trigger", "--name", "boil"],
-            "PlanUnknown",
-            "failed to update Instance kitchen/tea: plan boil does not exist",
-        ),
-        (
-            ["plan", "trigger", "--name", "cleanup"],
-            "CleanupNotManual",
-            "failed to update Instance kitchen/tea: only the controller schedules the 'cleanup'",
-        ),
+        (["update", "-p", "POT=clay"], "ParameterImmutable"),
+        (["update", "-p", "CUPS=two", "-p", "CUP=2"], "ParameterUnknown"),
+        (["plan", "trigger", "--name", "boil"], "PlanUnknown"),
+        (["plan", "trigger", "--name", "cleanup"], "CleanupNotManual"),
     ],
 )
-def test_a_denial_has_reason_and_words_of_the_webhook(
-    kudo: Cli, pot: FakeApi, argv: list[str], reason: str, words: str
+def test_a_denial_has_the_reason_of_the_webhook(
+    kudo: Cli, pot: FakeApi, argv: list[str], reason: str
 ) -> None:
     pot.objects["instances", "tea"]["spec"]["parameters"]["POT"] = "iron"
     ran = kudo(*argv, *INSTANCE, CLIENT, "-o", "yaml")
-    assert (ran.code, ran.out) == (4, "")
-    assert ran.err.startswith(f"Error: the request would be denied ({reason}): {words}")
-    assert pot.writes() == []
+    assert (ran.code, ran.out, pot.writes()) == (4, "", [])
+    text = f"Error: the request would be denied ({reason}): failed to update Instance kitchen/tea: "
+    assert ran.err.startswith(text)
 
 
 def test_all_that_is_wrong_is_said(kudo: Cli, pot: FakeApi) -> None:
@@ -250,21 +170,6 @@ def test_the_objects_of_an_install_are_those_that_would_be_sent(
     assert [body for method, _, body in api.requests if method == "POST"] == printed
 
 
-def test_the_object_of_a_change_is_the_instance_as_it_would_be_sent(
-    kudo: Cli, pot: FakeApi
-) -> None:
-    pot.objects["instances", "tea"]["metadata"]["managedFields"] = [{}]
-    ran = kudo("update", *INSTANCE, "-p", "CUPS=3", CLIENT, "-o", "json")
-    instance = json.loads(ran.out)
-    assert instance["spec"] == {
-        "operatorVersion": {"name": VERSION},
-        "parameters": {"TEA": "mint", "CUPS": "3"},
-    }
-    assert "managedFields" not in ran.out
-    ran = kudo("plan", "trigger", *INSTANCE, "--name", "brew", CLIENT, "-o", "json")
-    assert json.loads(ran.out)["spec"]["planExecution"]["planName"] == "brew"
-
-
 # Without a cluster
 
 
@@ -278,12 +183,6 @@ def test_a_package_can_be_tried_where_there_is_no_cluster(run: Cli, package: Pat
         "instance pantry/teapot-instance created (dry run)\n"
         "plan deploy would run\n"
     )
-
-
-def test_without_a_cluster_there_is_still_data(run: Cli, package: Path) -> None:
-    ran = run("install", str(package), "--skip-instance", CLIENT, "-o", "json")
-    assert [obj["kind"] for obj in json.loads(ran.out)] == ["Operator", "OperatorVersion"]
-    assert json.loads(ran.out)[0]["metadata"]["namespace"] == "default"
 
 
 def test_a_cluster_that_does_not_answer_is_no_cluster(

@@ -49,12 +49,6 @@ def test_without_the_webhook_the_plan_is_not_known(kudo: Cli, pot: FakeApi) -> N
     )
 
 
-def test_the_words_of_the_server_are_shown(kudo: Cli, pot: FakeApi) -> None:
-    pot.refusals["PATCH", "instances"] = (403, "admission webhook denied the request: no tea")
-    ran = kudo("update", *INSTANCE, "-p", "TEA=green", SERVER)
-    assert (ran.code, ran.err) == (4, "Error: admission webhook denied the request: no tea\n")
-
-
 def test_what_the_server_cannot_judge_is_judged_by_the_same_rules(
     kudo: Cli, api: FakeApi, package: Path
 ) -> None:

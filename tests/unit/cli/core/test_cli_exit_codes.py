@@ -10,8 +10,6 @@ from kubectl_kudo.core.errors import CliError, ExitCode, UsageError, exit_code
 from kubectl_kudo.core.output import coloured
 from kubeio.errors import ConfigError, ConnectionLost, error_from_status
 from kudo.problems import InvalidInput, KudoError, Problem
-from tests.unit.cli.conftest import Cli, running
-from tests.unit.cli.fake_api import FakeApi
 
 
 def test_no_code_of_the_shell_or_of_python_is_used_for_something_else() -> None:
@@ -22,50 +20,6 @@ def test_no_code_of_the_shell_or_of_python_is_used_for_something_else() -> None:
     assert own.isdisjoint({*range(126, 255)} - {130})
     assert ExitCode.TEST_FAILED.value == 1
     assert all(code.meaning.endswith(".") for code in ExitCode)
-
-
-@pytest.mark.parametrize(
-    ("argv", "code"),
-    [
-        (["version"], ExitCode.OK),
-        (["brew"], ExitCode.USAGE),
-        (["repo", "brew"], ExitCode.USAGE),
-        (["get", "all", "--brew"], ExitCode.USAGE),
-        (["get", "pots"], ExitCode.USAGE),
-        (["update", "--instance", "tea", "-p", "CUPS"], ExitCode.USAGE),
-        (["install", "./none"], ExitCode.NOT_FOUND),
-        (["package", "verify", "./none"], ExitCode.NOT_FOUND),
-        (["repo", "context", "none"], ExitCode.NOT_FOUND),
-        (["plan", "history", "--instance", "none"], ExitCode.NOT_FOUND),
-        (["plan", "status", "--instance", "none"], ExitCode.NOT_FOUND),
-        (["update", "--instance", "none", "-p", "CUPS=1"], ExitCode.NOT_FOUND),
-        (["plan", "cancel", "--instance", "tea"], ExitCode.ERROR),
-        (["package", "create", "README.md"], ExitCode.ERROR),
-    ],
-)
-def test_each_cause_has_its_code(
-    kudo: Cli, installed: FakeApi, argv: list[str], code: ExitCode
-) -> None:
-    ran = kudo(*argv)
-    assert ran.code == code, ran.err
-
-
-def test_a_denial_has_its_code(kudo: Cli, installed: FakeApi) -> None:
-    installed.refusals["PATCH", "instances"] = (403, "denied the request: no")
-    assert kudo("update", "--instance", "tea", "-p", "CUPS=1").code == ExitCode.DENIED
-    tried = kudo("update", "--instance", "tea", "-p", "POTS=1", "--dry-run=client")
-    assert tried.code == ExitCode.DENIED
-
-
-def test_the_end_of_the_waiting_time_has_its_code(kudo: Cli, installed: FakeApi) -> None:
-    running(installed)
-    ran = kudo("plan", "wait", "--instance", "tea", "--wait-time", "1")
-    assert ran.code == ExitCode.TIMED_OUT
-
-
-def test_an_invalid_package_has_its_code(run: Cli, package: Path) -> None:
-    (package / "templates" / "pot.yaml").unlink()
-    assert run("package", "verify", str(package)).code == ExitCode.INVALID
 
 
 @pytest.mark.parametrize(

@@ -243,16 +243,6 @@ def test_a_missing_version_ends_nothing(kudo: Cli, busy: FakeApi, tmp_path: Path
     assert f"instance tea: its OperatorVersion {VERSION} was not found" in ran.out
 
 
-def test_a_missing_instance_is_an_error_and_the_rest_is_collected(
-    kudo: Cli, busy: FakeApi, tmp_path: Path
-) -> None:
-    ran = collect(kudo, tmp_path / "diag", "--instance", "coffee")
-    assert ran.code == ExitCode.NOT_FOUND
-    text = "instance coffee in namespace kitchen does not exist in the cluster"
-    assert ran.err.splitlines()[-1].startswith(f"Error: {text}; ")
-    assert {"instance.err", "SUMMARY.txt", "kudo/crds.yaml"} <= files(tmp_path / "diag")
-
-
 def test_what_may_not_be_read_is_told(kudo: Cli, busy: FakeApi, tmp_path: Path) -> None:
     busy.refusals["GET", "secrets"] = (403, 'secrets is forbidden: User "me" cannot list')
     busy.refusals["GET", "customresourcedefinitions/instances.kudo.dev"] = (403, "no crds for me")

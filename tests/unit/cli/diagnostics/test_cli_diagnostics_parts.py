@@ -11,7 +11,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubectl_kudo.diagnostics import findings
@@ -34,6 +34,7 @@ OLD = (NOW - timedelta(hours=3)).isoformat()
 # Files
 
 
+@settings(max_examples=30)
 @given(st.text(max_size=300))
 def test_any_text_becomes_the_name_of_a_file(text: str) -> None:
     name = file_name(text)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.cli.conftest import VERSION, Cli, running
+from tests.unit.cli.conftest import VERSION, Cli
 from tests.unit.cli.fake_api import FakeApi, status
 
 JsonObject = dict[str, Any]
@@ -81,22 +81,6 @@ def section(text: str, title: str) -> list[str]:
     return [line[2:].rstrip() for line in rest.split("\n\n")[0].splitlines()]
 
 
-def test_the_head_tells_what_the_instance_is(kudo: Cli, shop: FakeApi) -> None:
-    head = kudo("describe", "instance", "tea").out.split("\n\n")[0]
-    lines = dict(line.split(":", 1) for line in head.splitlines())
-    lines.pop("Age")
-    assert {key: value.strip() for key, value in lines.items()} == {
-        "Name": "tea",
-        "Namespace": "kitchen",
-        "Operator": "teapot",
-        "Version": "0.3.0 (app version 2.1.0)",
-        "Operator version": VERSION,
-        "Parent": "<none>",
-        "Ready": "False (ResourceNotReady: no\\x1bpod)",
-        "Scheduled plan": "<none>",
-    }
-
-
 def test_parameters_are_told_with_their_source(kudo: Cli, shop: FakeApi) -> None:
     assert section(kudo("describe", "instance", "tea").out, "Parameters") == [
         "NAME          VALUE          SOURCE",
@@ -106,20 +90,6 @@ def test_parameters_are_told_with_their_source(kudo: Cli, shop: FakeApi) -> None
         "SIZE          small or not   default",
         "TEA           <none>         none",
     ]
-
-
-def test_plans_are_told_with_their_state(kudo: Cli, shop: FakeApi) -> None:
-    tea = shop.objects["instances", "tea"]
-    tea["status"]["planStatus"]["deploy"] |= {"message": "m", "lastUpdatedTimestamp": None}
-    assert section(kudo("describe", "instance", "tea").out, "Plans") == [
-        "NAME     STATUS      UPDATED   MESSAGE",
-        "deploy   COMPLETE    <none>    m",
-        "rinse    NEVER_RUN   <none>",
-    ]
-    tea["spec"]["planExecution"] = {"planName": "rinse", "uid": "run"}
-    ran = kudo("describe", "ki", "tea")
-    assert section(ran.out, "Plans")[2].split() == ["rinse", "PENDING", "<none>"]
-    assert "Scheduled plan:     rinse\n" in ran.out
 
 
 def test_children_and_objects_are_trees(kudo: Cli, shop: FakeApi) -> None:
@@ -216,43 +186,6 @@ def test_of_many_kinds_that_cannot_be_listed_the_first_are_named(kudo: Cli, shop
     )
 
 
-def test_data_has_all_of_it(kudo: Cli, shop: FakeApi) -> None:
-    running(shop, "rinse")
-    event(shop, "a", shop.objects["instances", "tea"], type="Normal", reason="R", message="m")
-    data = json.loads(kudo("describe", "instance", "tea", "-o", "json").out)
-    assert data["operatorVersion"] == {
-        "name": VERSION,
-        "namespace": "kitchen",
-        "exists": True,
-        "version": "0.3.0",
-        "appVersion": "2.1.0",
-    }
-    assert data["scheduledPlan"] == "rinse"
-    assert {one["name"]: (one["value"], one["source"]) for one in data["parameters"]} == {
-        "CUPS": ("2", "set"),
-        "DB_PASSWORD": ("hush", "set"),
-        "OLD": ("", "undeclared"),
-        "SIZE": ("small\nor not", "default"),
-        "TEA": (None, "none"),
-    }
-    assert data["parameters"][0] == {
-        "name": "CUPS",
-        "value": "2",
-        "source": "set",
-        "default": "1",
-        "trigger": "deploy",
-    }
-    assert {one["name"]: one["status"] for one in data["plans"]}["rinse"] == "IN_PROGRESS"
-    assert [one["name"] for one in data["children"]] == ["tea-milk"]
-    objects = {f"{one['kind']}/{one['name']}": one for one in data["objects"]}
-    assert objects["Deployment/pot"]["step"] == "deploy.main.app"
-    assert objects["Deployment/pot"]["owner"] == "Instance/tea"
-    assert objects["Pod/pot-1-a"]["owner"] == "ReplicaSet/pot-1"
-    assert [one["reason"] for one in data["events"]] == ["R"]
-    assert data["notListed"] == []
-    assert kudo("describe", "instance", "tea", "-o", "yaml").out.startswith("children:\n")
-
-
 def test_an_instance_without_its_version_is_shown_as_well(kudo: Cli, shop: FakeApi) -> None:
     shop.remove("operatorversions", VERSION)
     shop.objects["instances", "tea"]["metadata"]["deletionTimestamp"] = "2030-05-06T07:08:09Z"
@@ -261,45 +194,6 @@ def test_an_instance_without_its_version_is_shown_as_well(kudo: Cli, shop: FakeA
     assert f"Operator version:   {VERSION} (missing)\n" in out
     assert "no\\x1bpod), being deleted\n" in out
     assert [line.split()[-1] for line in section(out, "Parameters")[1:]] == ["set"] * 3
-
-
-@pytest.mark.parametrize(
-    ("line", "text"),
-    [
-        (
-            "instance",
-            (
-                "expecting exactly two arguments - instance and its name, such as: describe "
-                "instance kafka"
-            ),
-        ),
-        (
-            "instance x --instance x",
-            (
-                "expecting exactly two arguments - instance and its name, such as: describe "
-                "instance kafka"
-            ),
-        ),
-        ("operator x", 'only an instance can be described, and not "operator": use get'),
-        ("instance x -o xml", "invalid output format, only support 'yaml' or 'json' or empty"),
-    ],
-)
-def test_wrong_arguments_are_told_without_a_cluster(run: Cli, line: str, text: str) -> None:
-    ran = run("describe", *line.split())
-    assert (ran.code, ran.out, ran.err) == (2, "", f"Error: {text}\n")
-
-
-def test_a_name_that_no_instance_can_have_is_not_sent(kudo: Cli, api: FakeApi) -> None:
-    ran = kudo("describe", "--instance", "x/y")
-    assert ran.code != 0
-    assert 'the instance name "x/y" is not valid' in ran.err
-    assert api.requests == []
-
-
-def test_an_instance_that_does_not_exist_is_told(kudo: Cli, api: FakeApi) -> None:
-    ran = kudo("describe", "instance", "none")
-    assert ran.code == 3
-    assert "instance none in namespace kitchen does not exist in the cluster" in ran.err
 
 
 def test_orphans_are_a_line_only_where_there_are_some(kudo: Cli, shop: FakeApi) -> None:

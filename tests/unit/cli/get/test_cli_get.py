@@ -1,32 +1,15 @@
 """`get` against an API server: tables, the tree of KUDO 0.19, and data."""
 
 import json
-import os
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.unit.cli.conftest import VERSION, Cli, running
-from tests.unit.cli.dialogs import answered
-from tests.unit.cli.fake_api import FakeApi, status
+from tests.unit.cli.fake_api import FakeApi
 
 JsonObject = dict[str, Any]
 TREE_OF_ALL = "List of current installed operators including versions and instances"
-
-
-@pytest.fixture
-def terminal(kudo: Cli, tmp_path: Path) -> Callable[..., str]:
-    """Return a function that runs a command line on a terminal, and returns what it shows."""
-    assert os.environ["KUBECONFIG"], "`kudo` has named the server"
-
-    def run(*argv: str) -> str:
-        code, shown = answered(tmp_path, argv, [])
-        assert code == 0, shown
-        return shown.replace("\r\n", "\n")
-
-    return run
 
 
 @pytest.fixture
@@ -56,37 +39,6 @@ def rows(text: str) -> list[list[str]]:
 # Tables
 
 
-def test_a_terminal_gets_a_table_of_instances(terminal: Callable[..., str], shop: FakeApi) -> None:
-    status("COMPLETE")(shop.objects["instances", "tea"])
-    assert terminal("get", "instances").splitlines() == [
-        "NAME   OPERATOR   VERSION            LAST PLAN   PLAN STATUS   READY    AGE",
-        "milk   <none>     gone-1 (missing)   <none>      <none>        <none>   <unknown>",
-        "tea    teapot     0.3.0              deploy      COMPLETE      <none>   <unknown>",
-    ]
-
-
-def test_a_table_is_as_wide_as_asked_for(kudo: Cli, shop: FakeApi) -> None:
-    child = shop.objects["instances", "tea"]
-    child["metadata"]["ownerReferences"] = [{"kind": "Instance", "name": "milk", "uid": "u"}]
-    child["status"] = {
-        "conditions": [{"type": "Ready", "status": "False", "reason": "ResourceNotReady"}]
-    }
-    heading, _, tea = rows(kudo("get", "instances", "-o", "wide").out)[:3]
-    assert dict(zip(heading, tea, strict=True)) == {
-        "NAME": "tea",
-        "OPERATOR": "teapot",
-        "VERSION": "0.3.0",
-        "LAST PLAN": "<none>",
-        "PLAN STATUS": "<none>",
-        "READY": "False",
-        "AGE": "<unknown>",
-        "APP VERSION": "2.1.0",
-        "OPERATOR VERSION": VERSION,
-        "REASON": "ResourceNotReady",
-        "PARENT": "milk",
-    }
-
-
 def test_a_run_that_has_not_begun_is_pending(kudo: Cli, installed: FakeApi) -> None:
     running(installed)
     instance = installed.objects["instances", "tea"]
@@ -103,33 +55,6 @@ def test_an_instance_that_is_being_deleted_is_not_ready(kudo: Cli, installed: Fa
     assert rows(kudo("get", "instances", "-o", "table").out)[1][5] == "Deleting"
 
 
-def test_all_kinds_are_shown_as_one_table_each(terminal: Callable[..., str], shop: FakeApi) -> None:
-    # BTO-60: an OperatorVersion without Operator, and an Instance without OperatorVersion, were
-    # invisible.
-    operators, versions, instances = terminal("get", "all").split("\n\n")
-    assert [row[0] for row in rows(operators)] == ["NAME", "operator.kudo.dev/teapot"]
-    assert [row[:2] for row in rows(versions)[1:]] == [
-        ["operatorversion.kudo.dev/cow-1", "cow (missing)"],
-        [f"operatorversion.kudo.dev/{VERSION}", "teapot"],
-    ]
-    assert [row[:3] for row in rows(instances)[1:3]] == [
-        ["instance.kudo.dev/milk", "<none>", "gone-1 (missing)"],
-        ["instance.kudo.dev/tea", "teapot", "0.3.0"],
-    ]
-
-
-def test_all_namespaces_are_shown_with_their_names(kudo: Cli, shop: FakeApi) -> None:
-    table = rows(kudo("get", "instances", "-A").out)
-    assert [row[:4] for row in table[:-1]] == [
-        ["NAMESPACE", "NAME", "OPERATOR", "VERSION"],
-        ["default", "oat", "teapot", "0.3.0"],
-        ["kitchen", "milk", "<none>", "gone-1 (missing)"],
-        ["kitchen", "tea", "teapot", "0.3.0"],
-    ]
-    names = [obj["metadata"]["name"] for obj in json.loads(kudo("get", "ki", "-A", "-ojson").out)]
-    assert names == ["oat", "milk", "tea"]
-
-
 def test_the_version_in_another_namespace_is_found(kudo: Cli, shop: FakeApi) -> None:
     assert rows(kudo("get", "ki", "-n", "default", "-o", "table").out)[1][:3] == [
         *("oat", "teapot", "0.3.0"),
@@ -140,15 +65,6 @@ def test_the_version_in_another_namespace_is_found(kudo: Cli, shop: FakeApi) -> 
 def test_a_table_has_no_headings_where_none_are_wanted(kudo: Cli, shop: FakeApi, flag: str) -> None:
     assert rows(kudo("get", "operators", flag).out)[0][0] == "teapot"
     assert kudo("get", "operators", flag, "-o", "custom-columns=N:.metadata.name").out == "teapot\n"
-
-
-def test_what_has_the_labels_is_shown(kudo: Cli, shop: FakeApi) -> None:
-    shop.objects["instances", "tea"]["metadata"]["labels"] = {"kudo.dev/operator": "teapot"}
-    ran = kudo("get", "instances", "-l", "kudo.dev/operator=teapot")
-    assert [row[0] for row in rows(ran.out)[:-1]] == ["NAME", "tea"]
-    assert kudo("get", "all", "-l", "kudo.dev/operator=teapot", "-o", "name").out == (
-        "instance.kudo.dev/tea\n"
-    )
 
 
 def test_who_may_not_read_versions_sees_their_instances(kudo: Cli, shop: FakeApi) -> None:
@@ -168,28 +84,10 @@ def test_no_text_of_others_reaches_the_terminal_as_it_is(kudo: Cli, installed: F
 # Names
 
 
-def test_one_object_is_printed_by_its_name(kudo: Cli, shop: FakeApi) -> None:
-    assert [row[0] for row in rows(kudo("get", "instances", "tea").out)[:-1]] == ["NAME", "tea"]
-    assert json.loads(kudo("get", "instance", "tea", "-o", "json").out)["kind"] == "Instance"
-    assert kudo("get", "kov", VERSION, "-o", "jsonpath={.spec.version}").out == "0.3.0"
-
-
 def test_several_objects_are_printed_in_the_order_of_their_names(kudo: Cli, shop: FakeApi) -> None:
     ran = kudo("get", "instances", "tea", "milk", "tea", "-o", "name")
     assert ran.out == "instance.kudo.dev/tea\ninstance.kudo.dev/milk\n"
     assert isinstance(json.loads(kudo("get", "ki", "tea", "milk", "-o", "json").out), list)
-
-
-def test_names_that_no_object_has_are_told_after_the_others(kudo: Cli, shop: FakeApi) -> None:
-    ran = kudo("get", "instances", "tea", "none", "-o", "name")
-    assert (ran.code, ran.out) == (3, "instance.kudo.dev/tea\n")
-    assert ran.err == 'Error: instances.kudo.dev "none" not found\n'
-    ran = kudo("get", "instances", "none", "nor", "-o", "json")
-    assert (ran.code, ran.out) == (3, "")
-    assert ran.err.splitlines() == [
-        'Error: instances.kudo.dev "none" not found',
-        '  instances.kudo.dev "nor" not found',
-    ]
 
 
 @pytest.mark.parametrize(
@@ -231,24 +129,7 @@ def test_what_cannot_be_is_told_without_a_cluster(run: Cli, line: str, text: str
     assert (ran.code, ran.out, ran.err) == (2, "", f"Error: {text}\n")
 
 
-def test_a_name_that_no_object_can_have_is_not_sent(kudo: Cli, api: FakeApi) -> None:
-    ran = kudo("get", "instances", "../x")
-    assert (ran.code, api.requests) == (255, [])
-    assert 'the instance name "../x" is not valid' in ran.err
-
-
 # Data
-
-
-def test_jsonpath_finds_the_objects_of_a_list_under_items(kudo: Cli, shop: FakeApi) -> None:
-    template = '{range .items[*]}{.metadata.name}{"\\t"}{.spec.operatorVersion.name}{"\\n"}{end}'
-    ran = kudo("get", "instances", "-o", f"jsonpath={template}")
-    assert ran.out == f"milk\tgone-1\ntea\t{VERSION}\n"
-    ran = kudo("get", "instances", "-o", "jsonpath={.items[7]}")
-    assert ran.err == (
-        "Error: cannot evaluate jsonpath {.items[7]}: character 9: array index out of bounds: "
-        "index 7, length 2\n"
-    )
 
 
 def test_custom_columns_are_those_of_kubectl(kudo: Cli, shop: FakeApi) -> None:
@@ -261,39 +142,7 @@ def test_custom_columns_are_those_of_kubectl(kudo: Cli, shop: FakeApi) -> None:
     ]
 
 
-def test_get_as_data_holds_the_objects_in_the_order_of_the_kinds(
-    kudo: Cli, installed: FakeApi
-) -> None:
-    installed.objects["instances", "tea"]["metadata"]["managedFields"] = [{}]
-    ran = kudo("get", "all", "-o", "json")
-    kinds = [obj["kind"] for obj in json.loads(ran.out)]
-    assert kinds == ["Operator", "OperatorVersion", "Instance"]
-    assert "managedFields" not in ran.out
-    assert ran.err == ""
-
-
-def test_data_of_versions_is_whole(kudo: Cli, shop: FakeApi) -> None:
-    [_, version] = json.loads(kudo("get", "operatorversions", "-o", "json").out)
-    assert version["spec"]["templates"] == {"pot.yaml": "x" * 1000}
-
-
 # The tree of KUDO 0.19
-
-
-def test_a_pipe_gets_the_tree_of_the_original(kudo: Cli, installed: FakeApi) -> None:
-    installed.add("instances", {"metadata": {"name": "milk"}, "spec": {}})
-    ran = kudo("get", "instances")
-    assert ran.out == (
-        'List of current installed instances in namespace "kitchen":\n.\n├── milk\n└── tea\n\n'
-    )
-
-
-def test_a_terminal_gets_the_tree_where_it_is_asked_for(
-    terminal: Callable[..., str], installed: FakeApi
-) -> None:
-    assert terminal("get", "instances", "-o", "tree") == (
-        'List of current installed instances in namespace "kitchen":\n.\n└── tea\n\n'
-    )
 
 
 def test_the_tree_of_all_shows_parents_that_are_missing(kudo: Cli, installed: FakeApi) -> None:
@@ -318,26 +167,3 @@ def test_the_tree_of_all_shows_parents_that_are_missing(kudo: Cli, installed: Fa
         "    └── oat\n"
         "\n"
     )
-
-
-def test_the_tree_of_all_namespaces_has_them_at_its_top(kudo: Cli, shop: FakeApi) -> None:
-    assert kudo("get", "ki", "-A", "-o", "tree").out == (
-        "List of current installed instances in all namespaces:\n"
-        ".\n"
-        "├── default\n"
-        "│\u00a0\u00a0 └── oat\n"
-        "└── kitchen\n"
-        "    ├── milk\n"
-        "    └── tea\n"
-        "\n"
-    )
-
-
-def test_get_of_an_empty_namespace(kudo: Cli, api: FakeApi) -> None:
-    # BTO-7: JSON of no objects was `null`.
-    assert kudo("get", "all").out == f'{TREE_OF_ALL} in namespace "kitchen":\n.\n\n'
-    assert kudo("get", "all", "-o", "json").out == "[]\n"
-    assert kudo("get", "operators", "-o", "yaml").out == "...\n"
-    ran = kudo("get", "all", "-o", "wide")
-    assert (ran.code, ran.out, ran.err) == (0, "", "No resources found in kitchen namespace.\n")
-    assert kudo("get", "instances", "-A").err == "No resources found.\n"

@@ -79,19 +79,6 @@ def test_objects_are_below_their_plans_and_tasks(kudo: Cli, shop: FakeApi) -> No
     )
 
 
-def test_a_table_has_a_line_for_each_object(kudo: Cli, shop: FakeApi) -> None:
-    ran = shown(kudo, "-o", "table")
-    lines = [re.split(r" {3,}", line) for line in ran.out.splitlines()]
-    assert lines[0] == ["NAME", "PLAN", "TASK", "HEALTH", "AGE", "MARKS"]
-    assert lines[2][:4] == ["configmap/leaves", "deploy", "pot", "healthy"]
-    assert lines[-2] == ["configmap/gone", "deploy", "rinse", "missing", "<none>", "<none>"]
-    wide = shown(kudo, "-o", "wide", "--headers=false").out.splitlines()
-    assert len(wide) == 7
-    uid = shop.objects["configmaps", "leaves"]["metadata"]["uid"]
-    assert f"   {uid}   " in wide[1]
-    assert wide[-1].endswith("0 of 2 updated replicas are available...")
-
-
 def test_data_tells_all_that_is_known(kudo: Cli, shop: FakeApi) -> None:
     ran = shown(kudo, "-o", "json")
     found = {obj["metadata"]["name"]: obj for obj in json.loads(ran.out)}
@@ -120,15 +107,6 @@ def test_data_tells_all_that_is_known(kudo: Cli, shop: FakeApi) -> None:
     assert found["gone"]["condition"] == "missing"
     documents = [*yaml.safe_load_all(shown(kudo, "-o", "yaml").out)]
     assert documents == [*found.values()]
-
-
-def test_names_and_templates_are_those_of_other_lists(kudo: Cli, shop: FakeApi) -> None:
-    assert shown(kudo, "-o", "name").out.splitlines()[:2] == [
-        "clusterrole.rbac.authorization.k8s.io/reader",
-        "configmap/leaves",
-    ]
-    orphans = "jsonpath={.items[?(@.orphan==true)].metadata.name}"
-    assert shown(kudo, "-o", orphans).out == "old data"
 
 
 def test_no_secret_is_read_whole(kudo: Cli, shop: FakeApi) -> None:
@@ -257,9 +235,3 @@ def test_what_the_command_line_must_have(run: Cli, argv: tuple[str, ...], text: 
     ran = run("get", *argv)
     assert ran.code == ExitCode.USAGE
     assert text in ran.err
-
-
-def test_a_missing_instance_is_an_error(kudo: Cli, api: FakeApi) -> None:
-    ran = shown(kudo)
-    assert ran.code == ExitCode.NOT_FOUND
-    assert ran.err == "Error: instance tea in namespace kitchen does not exist in the cluster\n"

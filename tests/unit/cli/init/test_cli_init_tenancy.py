@@ -24,37 +24,27 @@ def _impersonator(server: FakeApi) -> list[JsonObject]:
     return rules
 
 
-@pytest.mark.parametrize("service", ["kudo-webhook", "kudo-reconciler"])
-@pytest.mark.parametrize(
-    ("flags", "mode"), [((), "compat"), (("--tenancy=strict",), "strict")], ids=str
-)
-def test_both_services_get_the_mode(
-    init: Cli, server: FakeApi, flags: tuple[str, ...], mode: str, service: str
-) -> None:
-    init(BUILT_IN, *flags)
+def test_both_services_get_the_mode(init: Cli, installed: FakeApi) -> None:
+    for name in ("kudo-webhook", "kudo-reconciler"):
+        assert "--tenancy=compat" in _arguments(installed, name)
 
-    assert f"--tenancy={mode}" in _arguments(server, service)
+    init(BUILT_IN, "--tenancy=strict")
+
+    for name in ("kudo-webhook", "kudo-reconciler"):
+        assert "--tenancy=strict" in _arguments(installed, name)
 
 
 def test_strict_takes_the_rights_of_plans_away_and_says_what_to_do_next(
-    init: Cli, server: FakeApi
+    init: Cli, installed: FakeApi
 ) -> None:
-    init(BUILT_IN)
-    assert ("clusterroles", "kudo-reconciler-workloads") in server.objects
+    assert ("clusterroles", "kudo-reconciler-workloads") in installed.objects
 
     ran = init(BUILT_IN, "--tenancy=strict")
 
-    assert ("clusterroles", "kudo-reconciler-workloads") not in server.objects
-    assert ("clusterrolebindings", "kudo-reconciler-workloads") not in server.objects
+    assert ("clusterroles", "kudo-reconciler-workloads") not in installed.objects
+    assert ("clusterrolebindings", "kudo-reconciler-workloads") not in installed.objects
     assert "tenancy is strict" in ran.err
     assert "kubectl kudo rbac --namespace NAMESPACE" in ran.err
-
-
-def test_compat_is_told_with_the_way_out(init: Cli) -> None:
-    ran = init(BUILT_IN)
-
-    assert "tenancy is compat" in ran.err
-    assert "--tenancy=strict" in ran.err
 
 
 def test_what_is_strict_stays_strict_until_the_flag_says_otherwise(
@@ -92,16 +82,8 @@ def test_the_manifests_without_a_cluster_are_those_of_the_flag(init: Cli) -> Non
     assert ("ClusterRole", "kudo-reconciler-workloads") not in names
 
 
-@pytest.mark.parametrize(
-    ("flags", "says"),
-    [
-        (("--tenancy=loose",), "unknown tenancy loose, must be one of 'strict' or 'compat'"),
-        (("--tenancy=strict", "--crd-only"), "'--tenancy' is only useful when services are"),
-    ],
-    ids=str,
-)
-def test_a_wrong_mode_is_refused(init: Cli, flags: tuple[str, ...], says: str) -> None:
-    ran = init(BUILT_IN, *flags)
+def test_crds_alone_have_no_mode(init: Cli) -> None:
+    ran = init("--tenancy=strict", "--crd-only")
 
     assert ran.code != 0
-    assert says in ran.err
+    assert "'--tenancy' is only useful when services are" in ran.err

@@ -1,14 +1,11 @@
 """`uninstall --all-unused`."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from kubectl_kudo.core.errors import ExitCode
 from kubectl_kudo.instances.removing.unused import unused
 from tests.unit.cli.conftest import VERSION, Cli
-from tests.unit.cli.dialogs import answered
 from tests.unit.cli.fake_api import FakeApi
 
 JsonObject = dict[str, Any]
@@ -85,30 +82,6 @@ def test_a_dry_run_asks_nothing_and_deletes_nothing(kudo: Cli, shelf: FakeApi, m
     ran = kudo("uninstall", "--all-unused", f"--dry-run={mode}")
     assert (ran.code, ran.err, left(shelf)) == (0, "", before)
     assert ran.out.count("dry run)") == 3
-
-
-@pytest.mark.parametrize(
-    ("argv", "text"),
-    [
-        (["--all-unused", "--instance", "tea"], "cannot be used with --instance"),
-        ([], 'required flag(s) "instance" not set'),
-    ],
-)
-def test_flags_that_do_not_go_together(run: Cli, argv: list[str], text: str) -> None:
-    ran = run("uninstall", *argv)
-    assert (ran.code, text in ran.err) == (ExitCode.USAGE, True)
-
-
-def test_on_a_terminal_it_asks(kudo: Cli, shelf: FakeApi, tmp_path: Path) -> None:
-    argv = ("uninstall", "--all-unused")
-    code, shown = answered(tmp_path, argv, [("[y/N] ", "n")])
-    assert (code, "operator kitchen/kettle" in shown) == (255, True)
-    assert "nothing was deleted" in shown
-    code, _ = answered(tmp_path, argv, [("[y/N] ", "^C")])
-    assert code == 130
-    assert left(shelf)[1] == ["kettle", "teapot"]
-    code, shown = answered(tmp_path, argv, [("[y/N] ", "y")])
-    assert (code, left(shelf)[1]) == (0, ["teapot"])
 
 
 def test_what_a_used_version_needs_for_its_tasks_is_used() -> None:

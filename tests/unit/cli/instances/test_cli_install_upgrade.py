@@ -47,15 +47,6 @@ def template(api: FakeApi, version: str = VERSION) -> str:
     return str(api.objects["operatorversions", version]["spec"]["templates"]["pot.yaml"])
 
 
-def test_the_same_call_again_changes_nothing(kudo: Cli, tea: FakeApi, package: Path) -> None:
-    ran = kudo("install", str(package), "-p", "TEA=mint", *AGAIN)
-    assert (ran.code, ran.err) == (0, "")
-    assert ran.out == (
-        f"operatorversion kitchen/{VERSION} already installed\ninstance kitchen/tea unchanged\n"
-    )
-    assert tea.writes() == []
-
-
 def test_required_parameters_need_not_be_given_again(
     kudo: Cli, tea: FakeApi, package: Path
 ) -> None:

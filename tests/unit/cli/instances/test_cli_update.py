@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.unit.cli.conftest import VERSION, Cli, complete
+from tests.unit.cli.conftest import VERSION, Cli
 from tests.unit.cli.fake_api import FakeApi
 
 REASON = "the tea is not allowed"
@@ -34,24 +34,6 @@ def test_update_sets_an_empty_text_and_writes_booleans_alike(
     assert sent("-p", "TEA=", "-p", "HOT=Yes") == {"TEA": "", "HOT": "true"}
     assert sent("-P", f"{tmp_path}/values.yaml") == {"HOT": "true"}
     assert sent("-p", "TEA=yes") == {"TEA": "yes"}
-
-
-def test_update_of_a_missing_instance(kudo: Cli, api: FakeApi) -> None:
-    ran = kudo("update", "--instance", "tea", "-p", "CUPS=3", "--wait")
-    assert ran.err == ("Error: instance tea in namespace kitchen does not exist in the cluster\n")
-
-
-def test_a_denial_is_shown_in_the_words_of_the_api_server(kudo: Cli, installed: FakeApi) -> None:
-    installed.refusals["PATCH", "instances"] = (403, DENIED)
-    ran = kudo("update", "--instance", "tea", "-p", "CUPS=3")
-    assert (ran.code, ran.out, ran.err) == (4, "", f"Error: {REASON}\n")
-
-
-def test_update_waits_for_the_run_that_it_caused(kudo: Cli, installed: FakeApi) -> None:
-    complete(installed)
-    ran = kudo("update", "--instance", "tea", "-p", "CUPS=3", "--wait")
-    assert ran.code == 0
-    assert ran.out == "Instance tea was updated.\ninstance kitchen/tea ready\n"
 
 
 def test_an_update_that_triggers_nothing_is_not_waited_for(kudo: Cli, installed: FakeApi) -> None:

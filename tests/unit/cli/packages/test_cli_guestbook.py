@@ -35,31 +35,6 @@ def files(version: str, template: str, **parameters: str) -> dict[str, str]:
 
 
 @VERSIONS
-def test_a_parameter_names_the_plan_that_its_change_runs(version: str) -> None:
-    parameters = guestbook(version).operator_version.parameters
-
-    triggers = {one.name: one.trigger for one in parameters if not one.immutable}
-    assert triggers == {
-        "title": None,
-        "topics": None,
-        "signing": None,
-        **({"motto": None} if version == "v1" else {"maxLength": None}),
-        "replicas": "deploy",
-        "storeResources": "deploy",
-        "image": "deploy",
-        "counter": "extras",
-        "storageSize": "not-allowed",
-    }
-
-
-@VERSIONS
-def test_what_cannot_be_changed_is_immutable(version: str) -> None:
-    parameters = guestbook(version).operator_version.parameters
-
-    assert {one.name for one in parameters if one.immutable} == {"port", "storageClass"}
-
-
-@VERSIONS
 def test_the_topics_are_on_the_page_one_by_one(version: str) -> None:
     page = files(version, "front-files.yaml", topics="[Complaints, R&D]")["index.html"]
 

@@ -1,6 +1,5 @@
 """`plan history`, `plan wait` and `plan cancel`, and the events of a run that failed."""
 
-import json
 from typing import Any
 
 import pytest
@@ -86,44 +85,7 @@ def test_a_scheduled_run_is_running_whatever_became_of_the_one_before() -> None:
     ]
 
 
-def test_the_history_is_a_tree_or_data(kudo: Cli, tea: FakeApi) -> None:
-    ended(tea, "COMPLETE")
-    ran = kudo("plan", "history", "--instance", "tea")
-    assert (ran.code, ran.out) == (0, ".\n└── deploy (COMPLETE)\n\n")
-    ran = kudo("plan", "history", "--instance", "tea", "-o", "json")
-    assert json.loads(ran.out)["deploy"]["phases"][0]["steps"][0]["name"] == "app"
-
-
-def test_the_history_of_a_missing_instance(kudo: Cli, api: FakeApi) -> None:
-    ran = kudo("plan", "history", "--instance", "tea")
-    assert ran.err == "Error: instance tea in namespace kitchen does not exist in the cluster\n"
-
-
 # wait
-
-
-def test_wait_ends_with_the_run(kudo: Cli, tea: FakeApi) -> None:
-    tea.script = [status("IN_PROGRESS"), status("COMPLETE"), status("COMPLETE", done=True)]
-    ran = kudo("plan", "wait", "--instance", "tea")
-    assert (ran.code, ran.out) == (0, "plan deploy of instance kitchen/tea is COMPLETE\n")
-    assert "deploy.main.app IN_PROGRESS" in ran.err
-
-
-def test_wait_ends_at_once_when_the_last_run_is_complete(kudo: Cli, tea: FakeApi) -> None:
-    ended(tea, "COMPLETE")
-    ran = kudo("plan", "wait", "--instance", "tea")
-    assert (ran.code, ran.err) == (0, "")
-    assert ran.out == "plan deploy of instance kitchen/tea is COMPLETE\n"
-
-
-def test_wait_fails_at_once_when_the_last_run_did(kudo: Cli, tea: FakeApi) -> None:
-    ended(tea, "FATAL_ERROR", "no water")
-    ran = kudo("plan", "wait", "--instance", "tea")
-    assert (ran.code, ran.out) == (6, "")
-    assert ran.err == (
-        "Error: instance kitchen/tea: plan deploy ended with FATAL_ERROR at deploy.main.app: "
-        "no water\n"
-    )
 
 
 def test_wait_has_nothing_to_wait_for_before_the_first_run(kudo: Cli, tea: FakeApi) -> None:
@@ -131,13 +93,6 @@ def test_wait_has_nothing_to_wait_for_before_the_first_run(kudo: Cli, tea: FakeA
     ran = kudo("plan", "wait", "--instance", "tea")
     assert ran.code == 0
     assert ran.out.startswith("No plan ever run for instance")
-
-
-def test_wait_gives_up_after_its_time(kudo: Cli, tea: FakeApi) -> None:
-    tea.script = [status("IN_PROGRESS")]
-    ran = kudo("plan", "wait", "--instance", "tea", "--wait-time", "1")
-    assert ran.code == 7
-    assert "timed out waiting for the condition after 1s: deploy.main.app is" in ran.err
 
 
 # cancel
@@ -158,16 +113,6 @@ def test_cancel_ends_exactly_the_run_that_was_seen(kudo: Cli, tea: FakeApi) -> N
         {"op": "test", "path": "/spec/planExecution/uid", "value": "1"},
         {"op": "add", "path": "/spec/planExecution/status", "value": "FATAL_ERROR"},
     ]
-
-
-def test_where_nothing_runs_there_is_nothing_to_cancel(kudo: Cli, tea: FakeApi) -> None:
-    ended(tea, "COMPLETE")
-    ran = kudo("plan", "cancel", "--instance", "tea")
-    assert ran.code == 255
-    assert ran.err == (
-        "Error: kitchen/tea runs no plan: there is nothing to cancel; plan deploy is COMPLETE\n"
-    )
-    assert tea.writes() == []
 
 
 def give_way(tea: FakeApi, execution: JsonObject) -> None:
@@ -199,31 +144,6 @@ def test_a_newer_run_is_left_alone(kudo: Cli, tea: FakeApi) -> None:
     assert ran.code == 255
     assert "a newer run, of plan deploy, is in progress and was left alone" in ran.err
     assert tea.objects["instances", "tea"]["spec"]["planExecution"] == newer
-
-
-def test_a_refused_cancel_is_told_in_the_words_of_the_api_server(kudo: Cli, tea: FakeApi) -> None:
-    for code in (403, 422):
-        tea.refusals["PATCH", "instances"] = (code, "denied the request: no")
-        ran = kudo("plan", "cancel", "--instance", "tea")
-        assert (ran.code, ran.err) == (4, "Error: denied the request: no\n")
-
-
-def test_cancel_waits_until_the_run_is_closed(kudo: Cli, tea: FakeApi) -> None:
-    by = "cancelled by jane"
-
-    def cancelled(obj: JsonObject, *, done: bool) -> JsonObject:
-        after = status("FATAL_ERROR", done=done)(obj)
-        assert after is not None
-        after["status"]["planStatus"]["deploy"]["message"] = by
-        return after
-
-    tea.script = [lambda obj: cancelled(obj, done=False), lambda obj: cancelled(obj, done=True)]
-    ran = kudo("plan", "cancel", "--instance", "tea", "--wait")
-    assert ran.code == 0
-    assert ran.out == (
-        "Cancelled deploy plan of kitchen/tea instance\n"
-        "plan deploy of instance kitchen/tea has ended with FATAL_ERROR: cancelled by jane\n"
-    )
 
 
 def test_a_cancelled_run_that_takes_too_long_stays_cancelled(kudo: Cli, tea: FakeApi) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from kubectl_kudo.core.errors import ExitCode
-from tests.unit.cli.conftest import Cli, running
+from tests.unit.cli.conftest import Cli
 from tests.unit.cli.fake_api import FakeApi, status
 
 JsonObject = dict[str, Any]
@@ -96,86 +96,12 @@ def test_what_never_ran_is_not_retried(
     assert installed.writes() == []
 
 
-def test_a_run_that_did_not_fail_is_not_retried(kudo: Cli, installed: FakeApi) -> None:
-    failed(installed, "COMPLETE")
-    ran = kudo("plan", "retry", "--instance", "tea")
-    assert (ran.code, ran.err) == (
-        ExitCode.DENIED,
-        (
-            "Error: the request would be denied (RetryNotFailed): instance kitchen/tea: the last "
-            "run of plan deploy did not fail, it is COMPLETE; run the plan again: kubectl kudo "
-            "plan trigger --instance tea -n kitchen --name deploy\n"
-        ),
-    )
-    assert installed.writes() == []
-
-
-def test_a_run_in_progress_is_not_retried(kudo: Cli, installed: FakeApi) -> None:
-    failed(installed)
-    running(installed, "brew")
-    ran = kudo("plan", "retry", "--instance", "tea", "--name", "deploy")
-    assert (ran.code, ran.err) == (
-        ExitCode.DENIED,
-        (
-            "Error: the request would be denied (PlanRunning): instance kitchen/tea: plan brew is "
-            "running, and only a run that has failed can be retried; wait for it: kubectl kudo "
-            "plan wait --instance tea -n kitchen\n"
-        ),
-    )
-    assert installed.writes() == []
-
-
-@pytest.mark.parametrize(
-    ("begin", "more"),
-    [
-        ("main.chekc", "did you mean main.check?"),
-        ("zz", "its steps: main.make, main.copy, main.check, main.log"),
-    ],
-)
-def test_a_step_that_there_is_not_is_told(
-    kudo: Cli, installed: FakeApi, begin: str, more: str
-) -> None:
-    failed(installed)
-    ran = kudo("plan", "retry", "--instance", "tea", "--from", begin)
-    assert (ran.code, ran.err) == (
-        ExitCode.DENIED,
-        (
-            "Error: the request would be denied (RetryUnknownStep): plan deploy has no step "
-            f"{begin}; {more}\n"
-        ),
-    )
-    assert installed.writes() == []
-
-
-def test_a_denial_is_shown_in_the_words_of_the_webhook(kudo: Cli, installed: FakeApi) -> None:
-    failed(installed)
-    installed.refusals["PATCH", "instances"] = (403, "denied the request: RetryChanged: no")
-    ran = kudo("plan", "retry", "--instance", "tea")
-    assert ran.code == ExitCode.DENIED
-    assert ran.err.endswith("Error: denied the request: RetryChanged: no\n")
-
-
-def test_retry_waits_for_its_run(kudo: Cli, installed: FakeApi) -> None:
-    failed(installed)
-    installed.script = [status("IN_PROGRESS"), status("COMPLETE"), status("COMPLETE", done=True)]
-    ran = kudo("plan", "retry", "--instance", "tea", "--wait")
-    assert ran.code == ExitCode.OK, ran.err
-    assert ran.out.endswith("instance kitchen/tea ready\n")
-
-
 def test_a_trigger_is_no_retry_whatever_a_manifest_keeps(kudo: Cli, installed: FakeApi) -> None:
     kept = {"planName": "deploy", "uid": UID, "retryOf": "1", "from": "main.app"}
     installed.objects["instances", "tea"]["spec"]["planExecution"] = kept
     assert kudo("plan", "trigger", "--instance", "tea", "--name", "deploy").code == ExitCode.OK
     stored = installed.objects["instances", "tea"]["spec"]["planExecution"]
     assert set(stored) == {"planName", "uid"}
-
-
-def test_the_flags_are_those_of_trigger(kudo: Cli, installed: FakeApi) -> None:
-    assert kudo("plan", "retry").err == (
-        "Error: please choose the instance with '--instance=<instanceName>'\n"
-    )
-    assert kudo("plan", "retry", "deploy", "--instance", "tea").code == ExitCode.USAGE
 
 
 def test_a_retry_and_a_run_that_timed_out_are_shown(kudo: Cli, installed: FakeApi) -> None:

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from kubectl_kudo.core.errors import ExitCode
 from kubectl_kudo.plans.runs_table import cause, runs_table, took
 from tests.unit.cli.conftest import Cli
 from tests.unit.cli.fake_api import FakeApi, status
@@ -75,25 +74,6 @@ def test_the_table_stands_below_the_tree_of_0_19(kudo: Cli, tea: FakeApi) -> Non
     ]
 
 
-def test_wide_has_whole_uids_and_messages(kudo: Cli, tea: FakeApi) -> None:
-    ran = kudo("plan", "history", "--instance", "tea", "-o", "wide")
-    heading, first, second, _ = rows(ran.out)
-    assert heading[-3:] == ["FINISHED", "SUSPENDED", "MESSAGE"]
-    assert first[1:2] + first[-2:] == [UIDS[0], "60s", "<none>"]
-    assert second[6] == "shelf/teapot-1"
-    assert second[-1] == "task pot was not done"
-
-
-def test_the_runs_as_names_and_as_data(kudo: Cli, tea: FakeApi) -> None:
-    ran = kudo("plan", "history", "--instance", "tea", "-o", "name")
-    assert ran.out == f"deploy/{UIDS[0]}\ndeploy/{UIDS[1]}\n"
-    found = json.loads(kudo("plan", "history", "--instance", "tea", "-o", "json").out)
-    assert found["deploy"]["status"] == "COMPLETE"
-    assert found["deploy"]["history"] == RECORDS
-    table = kudo("plan", "history", "--instance", "tea", "-o", "table").out
-    assert kudo("plan", "history", "--instance", "tea").out.endswith(f"\n\n{table}")
-
-
 def test_an_instance_without_a_history_has_what_it_had(kudo: Cli, tea: FakeApi) -> None:
     del tea.objects["instances", "tea"]["status"]["history"]
     assert kudo("plan", "history", "--instance", "tea").out == ".\n└── deploy (COMPLETE)\n\n"
@@ -101,14 +81,6 @@ def test_an_instance_without_a_history_has_what_it_had(kudo: Cli, tea: FakeApi) 
     assert found == tea.objects["instances", "tea"]["status"]["planStatus"]
     ran = kudo("plan", "history", "--instance", "tea", "-o", "wide")
     assert (ran.code, ran.out, ran.err) == (0, "", "No run on record for instance tea.\n")
-
-
-def test_a_format_that_there_is_not(kudo: Cli, tea: FakeApi) -> None:
-    ran = kudo("plan", "history", "--instance", "tea", "-o", "xml")
-    assert (ran.code, ran.err) == (
-        ExitCode.USAGE,
-        "Error: invalid output format: use table, wide, name, json or yaml\n",
-    )
 
 
 @pytest.mark.parametrize(

@@ -95,18 +95,3 @@ def test_an_empty_list_has_what_comes_with_the_command_line(empty: Cli) -> None:
     ran = empty("repo", "list")
     assert (ran.code, ran.err) == (0, "")
     assert ran.out.splitlines()[1:] == ["builtin\t(packages that come with kubectl kudo)"]
-
-
-def test_a_folder_that_lacks_its_files_is_told(run: Cli, tmp_path: Path) -> None:
-    for command in ("verify", "create", "list tasks"):
-        ran = run("package", *command.split(), str(tmp_path))
-        assert ran.code != 0
-        for file in ("operator.yaml", "params.yaml"):
-            assert f"operator package missing {file} in {tmp_path}" in ran.err
-
-
-def test_an_index_that_exists_is_told(run: Cli, tmp_path: Path) -> None:
-    (tmp_path / "index.yaml").write_text("")
-    ran = run("repo", "index", str(tmp_path))
-    assert ran.code == 255
-    assert ran.err.startswith(f'Error: target file "{tmp_path}/index.yaml" already exists')

@@ -1,7 +1,5 @@
 """`search`."""
 
-import json
-
 import pytest
 
 from tests.unit.cli.conftest import Cli
@@ -51,17 +49,6 @@ def test_all_versions_are_listed_newest_first(search: Cli) -> None:
     assert len({len(line) for line in found.splitlines()}) == 1
 
 
-def test_the_list_is_printed_as_data(search: Cli) -> None:
-    found = json.loads(search("zk", "-o", "json").out)
-    assert [(one["name"], one["operatorVersion"]) for one in found] == [("zk", "0.10.0")]
-    assert search("none", "-o", "json").out == "[]\n"
-
-
-def test_nothing_found_is_no_error(search: Cli) -> None:
-    ran = search("ZK")
-    assert (ran.code, ran.out) == (0, "no operators found\n")
-
-
 def test_an_error_names_the_repository_that_is_used_by_default(
     search: Cli, run: Cli, server: PackageServer
 ) -> None:
@@ -71,10 +58,3 @@ def test_an_error_names_the_repository_that_is_used_by_default(
     hint = " (repository own; --repo names another, such as builtin)"
     assert run("search", "zk").err == f"{failed}{hint}\n"
     assert search("zk").err == f"{failed}\n"
-
-
-def test_one_criterion_is_needed(run: Cli) -> None:
-    for argv in ([], ["a", "b"]):
-        ran = run("search", *argv)
-        assert ran.code == 2
-        assert "this command must have only 1 search criterion" in ran.err

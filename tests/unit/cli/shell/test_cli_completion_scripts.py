@@ -123,17 +123,13 @@ def shell(run: Cli, programs: Path, package: Path, tmp_path: Path) -> Iterator[B
     ("keys", "shown"),
     [
         ("plan tri\t", "plan trigger "),
-        ("pack\tre\t", "package render "),
         ("version -o j\t", "version -o json "),
-        ("version --output=y\t", "version --output=yaml "),
         # A package and its parameters: no blank after the =, values after it.
         ("install ./tea\t", "install ./teapot/"),
         ("install ./teapot -p CU\t2", "install ./teapot -p CUPS=2"),
         ("install ./teapot -p SIZE=sm\t", "install ./teapot -p SIZE=small "),
-        ("install ./teapot --parameter=SIZE=la\t", "install ./teapot --parameter=SIZE=large "),
         # Files and folders are what bash makes of them.
         ("update -P file-\t", "update -P file-of-values "),
-        ("repo serve tea\t", "repo serve teapot/"),
         ("package verify --home=tea\t", "package verify --home=teapot/"),
         # Nothing is offered, no file either.
         ("plan status file-\tx", "plan status file-\ax"),

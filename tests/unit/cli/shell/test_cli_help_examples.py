@@ -1,8 +1,9 @@
-"""The examples of every `--help` run as they are written, each in a cluster of its own in memory.
+"""The examples of every `--help` run as they are written, against clusters in memory.
 
 Those of `package` and `init` are run elsewhere in `tests/unit/cli`; all others by this module, also
 those of commands that are yet to come. What an example needs is prepared by command lines; one that
 nothing is prepared for is run in a folder with the package `web`, and has to succeed as it is.
+Those that only read or that can follow each other share a cluster; others have one of their own.
 `tests/integration/cli/shell` has a shell run those that need more than an API server.
 """
 
@@ -140,8 +141,28 @@ REPLACED = {
 }
 LACKING = ("rbac --instance web --check", "rbac --check --all-namespaces")
 """Examples that end with 1, since a namespace in memory has no account."""
+READING = (
+    *("completion", "describe", "diagnostics", "get", "plan history", "plan status", "plan wait"),
+    *("rbac", "search", "version"),
+)
+REPEATABLE = ("adopt", "prune", "resume", "suspend")
 SECONDS = 30.0
 """That a line behind `until` has."""
+
+
+def preparation(example: str) -> str:
+    beginning = max((one for one in PREPARED if example.startswith(one)), key=len, default="")
+    return PREPARED.get(beginning, "")
+
+
+def batches() -> dict[str, list[str]]:
+    """Return the examples by the first of those that share a cluster."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for example in EXAMPLES:
+        own = example.split()[0] if example.startswith(REPEATABLE) else example
+        which = "" if example.startswith(READING) else own
+        found.setdefault((preparation(example), which), []).append(example)
+    return {examples[0]: examples for examples in found.values()}
 
 
 @pytest.fixture
@@ -169,17 +190,17 @@ def live(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Cli) -> Iterator[
         yield run
 
 
-@pytest.mark.parametrize("example", EXAMPLES)
-def test_an_example_of_a_help_runs(web: None, live: Cli, example: str) -> None:
-    beginning = max((one for one in PREPARED if example.startswith(one)), key=len, default="")
-    for line in PREPARED.get(beginning, "").splitlines():
+@pytest.mark.parametrize("examples", batches().values(), ids=batches())
+def test_examples_of_a_help_run(web: None, live: Cli, examples: list[str]) -> None:
+    for line in preparation(examples[0]).splitlines():
         prepared = typed(live, line)
         assert prepared.code == 0, f"{line}: {prepared}"
-    line = f"kubectl kudo {example}"
-    for written, replaced in REPLACED.items():
-        line = line.replace(written, replaced)
-    ran = typed(live, line)
-    assert ran.code == (1 if example in LACKING else 0), ran
+    for example in examples:
+        line = f"kubectl kudo {example}"
+        for written, replaced in REPLACED.items():
+            line = line.replace(written, replaced)
+        ran = typed(live, line)
+        assert ran.code == (1 if example in LACKING else 0), f"{line}: {ran}"
 
 
 def typed(run: Cli, line: str) -> Ran:

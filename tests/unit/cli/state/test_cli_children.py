@@ -108,12 +108,6 @@ def test_as_data_children_are_beside_the_status(kudo: Cli, shop: FakeApi) -> Non
     assert disk["status"] == shop.objects["instances", "disk"]["status"]
 
 
-def test_an_instance_without_children_has_its_status_alone(kudo: Cli, shop: FakeApi) -> None:
-    ran(shop, "stranger")
-    shown = json.loads(kudo("plan", "status", "--instance", "stranger", "-o", "json").out)
-    assert shown == shop.objects["instances", "stranger"]["status"]
-
-
 def test_who_may_not_list_instances_sees_no_children(kudo: Cli, shop: FakeApi) -> None:
     ran(shop, "shop")
     shop.refusals["LIST", "instances"] = (403, "instances.kudo.dev is forbidden")
@@ -131,10 +125,6 @@ def test_uninstall_names_what_goes_with_it(kudo: Cli, shop: FakeApi, argv: list[
     assert done.out.startswith("instance.kudo.dev/v1beta1/shop deleted")
     assert done.err == "these instances are deleted with it: cache, shop-db, disk\n"
     assert ("instances", "shop") not in shop.objects or argv
-
-
-def test_uninstall_of_an_instance_without_children_names_none(kudo: Cli, shop: FakeApi) -> None:
-    assert kudo("uninstall", "--instance", "disk").err == ""
 
 
 def test_uninstall_waits_until_the_children_are_gone(kudo: Cli, shop: FakeApi) -> None:

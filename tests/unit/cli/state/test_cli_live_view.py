@@ -15,7 +15,7 @@ from tests.unit.cli.conftest import Cli
 from tests.unit.cli.fake_api import FakeApi
 
 JsonObject = dict[str, Any]
-SIZES = [(80, 24), (60, 15)]
+SIZE = 60, 15
 REASON = (
     'statefulset "db" is not healthy: Waiting for 1 pods to be ready...; pod kitchen/db-0: '
     'container app: ImagePullBackOff: image "nope" cannot be pulled; check the name and tag of the '
@@ -49,9 +49,9 @@ class Shown:
 
 
 @contextmanager
-def watched(size: tuple[int, int], *argv: str) -> Iterator[Shown]:
-    with on_terminal([sys.executable, "-m", "kubectl_kudo", *argv], size=size) as terminal:
-        yield Shown(terminal, Screen(*size))
+def watched(*argv: str) -> Iterator[Shown]:
+    with on_terminal([sys.executable, "-m", "kubectl_kudo", *argv], size=SIZE) as terminal:
+        yield Shown(terminal, Screen(*SIZE))
 
 
 @pytest.fixture
@@ -78,14 +78,12 @@ def plan(steps: int) -> JsonObject:
     return {"phases": [{"name": "p", "steps": [{"name": f"s{step}"} for step in range(steps)]}]}
 
 
-def instance(state: str, message: str = REASON, *, closed: bool = False) -> JsonObject:
-    step = {"status": state} | ({"message": message} if message else {})
+def instance(state: str, message: str = REASON) -> JsonObject:
     complete, pending = {"status": "COMPLETE"}, {"status": "PENDING"}
-    after = complete if state == "COMPLETE" else pending
-    steps = [*[complete] * 24, step, *[after] * 15]
+    steps = [*[complete] * 24, {"status": state, "message": message}, *[pending] * 15]
     named = [{"name": f"s{number}", **one} for number, one in enumerate(steps)]
     phase = {"name": "p", "status": state, "steps": named}
-    execution = {} if closed else {"planName": "main", "uid": "1"}
+    execution = {"planName": "main", "uid": "1"}
     return {
         "metadata": {"name": "tea", "uid": "tea-uid"},
         "spec": {"operatorVersion": {"name": "teapot-1"}, "planExecution": execution},
@@ -93,11 +91,10 @@ def instance(state: str, message: str = REASON, *, closed: bool = False) -> Json
     }
 
 
-@pytest.mark.parametrize("size", SIZES)
 def test_the_running_step_its_reason_and_the_last_event_are_always_on_the_screen(
-    tea: FakeApi, size: tuple[int, int]
+    tea: FakeApi,
 ) -> None:
-    with watched(size, "plan", "wait", "--instance", "tea") as terminal:
+    with watched("plan", "wait", "--instance", "tea") as terminal:
         terminal.until(lambda screen: "elapsed time" in screen.text)
         first = terminal.screen.text
         assert "Plan main (serial strategy) [IN_PROGRESS]" in first
@@ -106,46 +103,12 @@ def test_the_running_step_its_reason_and_the_last_event_are_always_on_the_screen
         terminal.until(lambda screen: PULL in screen.text)
         assert "Warning event of Pod db-0" in terminal.screen.text
         assert REASON in terminal.screen.text
-        assert max(map(len, terminal.screen.lines)) < size[0]
+        assert max(map(len, terminal.screen.lines)) < SIZE[0]
         assert terminal.screen.scrolled == []
 
-        tea.add("instances", instance("COMPLETE", "", closed=True))
-        assert terminal.end() == 0
-        assert terminal.screen.text.endswith("plan main of instance kitchen/tea is COMPLETE")
-        # The picture was never higher than the terminal, so no row of it was left above.
-        assert len([row for row in terminal.screen.scrolled if "Plan main" in row]) == 0
-
-
-@pytest.mark.parametrize("size", SIZES)
-def test_a_plan_that_fails_ends_the_wait_with_step_message_and_event(
-    tea: FakeApi, size: tuple[int, int]
-) -> None:
-    with watched(size, "plan", "wait", "--instance", "tea") as terminal:
-        terminal.until(lambda screen: "Step s24 [IN_PROGRESS]" in screen.text)
         tea.add("instances", instance("FATAL_ERROR", REASON))
         assert terminal.end() == ExitCode.PLAN_FAILED
         shown = terminal.screen.text
         start = "Error: instance kitchen/tea: plan main ended with FATAL_ERROR at main.p.s24: "
         assert (start + REASON).replace(" ", "") in shown.replace(" ", "")
         assert PULL.replace(" ", "") in shown.rpartition("Error: ")[2].replace(" ", "")
-
-
-def test_the_last_picture_is_shown_once_by_plan_status(tea: FakeApi) -> None:
-    with watched((80, 60), "plan", "status", "--instance", "tea", "--wait") as terminal:
-        terminal.until(lambda screen: "elapsed time" in screen.text)
-        tea.add("instances", instance("COMPLETE", "", closed=True))
-        assert terminal.end() == 0
-        assert terminal.screen.text.count("Plan main (serial strategy)") == 1
-        assert "elapsed time" not in terminal.screen.text
-
-
-def test_no_control_sequence_is_written_into_a_pipe(kudo: Cli, tea: FakeApi) -> None:
-    """KUDO 0.19 wrote them also where the output is no terminal (BTO-62)."""
-    tea.script = [lambda _: instance("COMPLETE", "", closed=True) | meta(tea)]
-    ran = kudo("plan", "status", "--instance", "tea", "--wait")
-    assert ran.code == 0
-    assert "\x1b" not in ran.out + ran.err
-
-
-def meta(api: FakeApi) -> JsonObject:
-    return {key: api.objects["instances", "tea"][key] for key in ("apiVersion", "kind", "metadata")}

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from kubectl_kudo.core.tree import draw
-from kubectl_kudo.state.plan_view import headline, original_node, plan_node, plans_node, shown_plan
+from kubectl_kudo.state.plan_view import original_node, plan_node, plans_node, shown_plan
 
 JsonObject = dict[str, Any]
 THROUGH = "│\u00a0\u00a0 "
@@ -60,40 +60,6 @@ DEPLOYING = {
 
 def tree(obj: JsonObject, plans: JsonObject = PLANS) -> str:
     return draw([plans_node(obj, plans)])
-
-
-def test_the_original_form_has_all_plans_by_name_and_others_as_not_active() -> None:
-    obj = instance({"planName": "deploy", "uid": "1"}, deploy=DEPLOYING)
-    assert headline(obj) == 'Plan(s) for "tea-blue" in namespace "kitchen":'
-    assert draw([original_node(obj, PLANS)]) == (
-        ".\n"
-        '└── tea-blue (Operator-Version: "teapot-2.1.0-0.3.0" Active-Plan: "deploy")\n'
-        "    ├── Plan deploy (serial strategy) [IN_PROGRESS] (heating), "
-        "last updated 2030-05-06 07:08:09\n"
-        f"    {THROUGH}└── Phase boil (parallel strategy) [IN_PROGRESS]\n"
-        f"    {THROUGH}    ├── Step fill [COMPLETE]\n"
-        f"    {THROUGH}    └── Step heat [PENDING] (72 of 100 degrees)\n"
-        "    └── Plan rinse (parallel strategy) [NOT ACTIVE]\n"
-        "        └── Phase boil (serial strategy) [NOT ACTIVE]\n"
-        "            └── Step rinse [NOT ACTIVE]\n"
-    )
-
-
-def test_the_active_plan_comes_first_and_those_that_never_ran_take_one_line() -> None:
-    plans = {**PLANS, "clean": {}, "sweep": {}, "a": {}}
-    ran = {"status": "FATAL_ERROR", "message": "no", "lastUpdatedTimestamp": "2030-05-06T07:08:09Z"}
-    obj = instance({"planName": "deploy", "uid": "1"}, a=ran, clean={}, deploy=DEPLOYING)
-    assert tree(obj, plans) == (
-        ".\n"
-        '└── tea-blue (Operator-Version: "teapot-2.1.0-0.3.0" Active-Plan: "deploy")\n'
-        "    ├── Plan deploy (serial strategy) [IN_PROGRESS] (heating), "
-        "last updated 2030-05-06 07:08:09\n"
-        f"    {THROUGH}└── Phase boil (parallel strategy) [IN_PROGRESS]\n"
-        f"    {THROUGH}    ├── Step fill [COMPLETE]\n"
-        f"    {THROUGH}    └── Step heat [PENDING] (72 of 100 degrees)\n"
-        "    ├── Plan a (serial strategy) [FATAL_ERROR] (no), last updated 2030-05-06 07:08:09\n"
-        "    └── Never run: clean, rinse, sweep\n"
-    )
 
 
 def test_one_plan_is_shown_alone_as_it_ran_last_or_as_it_would_run() -> None:

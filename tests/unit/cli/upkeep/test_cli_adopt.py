@@ -1,6 +1,5 @@
 """`adopt` against an API server: what it sends, waits for and prints."""
 
-import json
 from typing import Any
 
 import pytest
@@ -148,18 +147,3 @@ def test_an_instance_that_is_being_deleted(kudo: Cli, installed: FakeApi) -> Non
     ran = kudo(*ADOPT)
     assert (ran.code, ran.out) == (ExitCode.ERROR, "")
     assert ran.err == ("Error: instance kitchen/tea is being deleted: there is nothing to adopt\n")
-
-
-@pytest.mark.parametrize("mode", ["client", "server"])
-def test_a_dry_run_stores_nothing(kudo: Cli, installed: FakeApi, mode: str) -> None:
-    ran = kudo(*ADOPT, f"--dry-run={mode}", "-o", "json")
-    assert ran.code == ExitCode.OK, ran.err
-    assert json.loads(ran.out)["metadata"]["annotations"][REQUESTED]
-    assert "Requested adopt of kitchen/tea instance (" in ran.err
-    assert requested(installed) == ""
-
-
-def test_the_command_takes_no_arguments(run: Cli) -> None:
-    ran = run("adopt", "tea", "--instance", "tea")
-    assert ran.code == ExitCode.USAGE
-    assert "name the instance with --instance=<name>" in ran.err

@@ -1,14 +1,11 @@
 """`prune` against an API server: what it lists, asks for and tells."""
 
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kubectl_kudo.core.errors import ExitCode
 from tests.unit.cli.conftest import Cli, running
-from tests.unit.cli.dialogs import answered
 from tests.unit.cli.fake_api import Edit, FakeApi
 from tests.unit.cli.inventories import RUN, decided, entry, owned, record, shared
 
@@ -81,31 +78,6 @@ def test_a_dry_run_lists_what_goes_and_what_stays(kudo: Cli, shop: FakeApi) -> N
     assert (shop.writes(), requested(shop)) == ([], False)
 
 
-def test_a_dry_run_prints_the_instance(kudo: Cli, shop: FakeApi) -> None:
-    ran = kudo(*PRUNE, "--dry-run=server", "-o", "json")
-    assert ran.code == ExitCode.OK, ran.err
-    assert REQUESTED in json.loads(ran.out)["metadata"]["annotations"]
-    assert LISTED in ran.err
-    assert (shop.dry_runs, requested(shop)) == (["PATCH instances/tea"], False)
-
-
-def test_without_a_terminal_confirmation_is_needed(kudo: Cli, shop: FakeApi) -> None:
-    ran = kudo(*PRUNE)
-    assert ran.code == ExitCode.USAGE
-    assert "'prune' asks for confirmation, and stdin is not a terminal: give --yes" in ran.err
-    assert not requested(shop)
-
-
-@pytest.mark.parametrize(("answer", "code"), [("y", 0), ("n", 255)])
-def test_on_a_terminal_it_asks(
-    kudo: Cli, shop: FakeApi, tmp_path: Path, answer: str, code: int
-) -> None:
-    # The fixture `kudo` sets $KUBECONFIG.
-    ended, out = answered(tmp_path, PRUNE, [("Delete these 2 objects? [y/N] ", answer)])
-    assert ended == code, out
-    assert requested(shop) == (answer == "y")
-
-
 @pytest.mark.parametrize("how", [("--yes",), ("--dry-run=client",)])
 @pytest.mark.parametrize(
     ("change", "why"),
@@ -156,21 +128,6 @@ def test_an_object_that_was_created_again_is_told(kudo: Cli, shop: FakeApi) -> N
     assert ran.code == ExitCode.OK, ran.err
     again = "ConfigMap kitchen/old deleted; an object of this name was created since\n"
     assert ran.out.endswith(again)
-
-
-def test_without_wait_it_is_told_where_to_look(kudo: Cli, shop: FakeApi) -> None:
-    ran = kudo(*PRUNE, "--yes")
-    assert ran.out.endswith(
-        "see what is left: kubectl kudo get objects --instance tea -n kitchen\n"
-    )
-    assert requested(shop)
-
-
-def test_no_orphans(kudo: Cli, installed: FakeApi) -> None:
-    record(installed, entry("ConfigMap", "used"))
-    ran = kudo(*PRUNE)
-    assert (ran.code, ran.out) == (ExitCode.OK, "instance kitchen/tea has no orphans\n")
-    assert installed.writes() == []
 
 
 def test_no_record(kudo: Cli, installed: FakeApi) -> None:

@@ -36,16 +36,6 @@ def test_less_than_6_shows_no_requests(kudo: Cli, installed: FakeApi) -> None:
     assert kudo("get", "instances", "-v", "5").err == ""
 
 
-def test_6_shows_a_line_for_each_request(kudo: Cli, installed: FakeApi) -> None:
-    ran = kudo("get", "instances", "-v", "6")
-    assert all(PREFIX.match(line) for line in ran.err.splitlines())
-    paths = [LINE.fullmatch(line) for line in lines(ran.err)]
-    assert [found and found[1].partition("?")[0] for found in paths] == [
-        "/apis/kudo.dev/v1beta1",
-        "/apis/kudo.dev/v1beta1/namespaces/kitchen/instances",
-    ]
-
-
 def test_7_shows_headers_and_no_credential(
     kudo: Cli, installed: FakeApi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
