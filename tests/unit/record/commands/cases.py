@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from tests.unit.record.commands.console import MODES, PIPE, Ran, run
 from tests.unit.record.commands.site import Site
 
+_REPEATED = 3
+"""How many lines are written again where a command ends differently on a terminal."""
 _GLOBAL_FLAGS = re.compile(r"(?<=\nglobal flags:)\n(?: .*\n)+")
 
 
@@ -53,11 +55,15 @@ def _section(case: Case, site: Site) -> str:
         found.setdefault(_ran(case, site, mode), []).append(mode)
     about = f"  # {case.about}" if case.about else ""
     lines = [f"$ kubectl kudo {case.line}".rstrip() + about]
+    before: set[tuple[str, str]] = set()
     for (ran, sent, left), modes in found.items():
         where = "" if tuple(modes) == MODES else f" ({', '.join(modes)})"
         lines.append(f"exit {ran.code}{where}")
-        lines += _shown(ran.out, "  ", case.most) + _shown(ran.err, "! ", case.most)
-        lines += _shown(sent, "> ", case.most) + _shown(left, "+ ", case.most)
+        for part in ((ran.out, "  "), (ran.err, "! "), (sent, "> "), (left, "+ ")):
+            text, prefix = part
+            again = part in before and text.count("\n") > _REPEATED
+            lines += [f"{prefix}(the same)"] if again else _shown(text, prefix, case.most)
+            before.add(part)
     return "\n".join(lines) + "\n"
 
 
