@@ -136,25 +136,11 @@ def test_recent_events_are_the_instances_and_warnings_of_its_objects(
     kudo: Cli, shop: FakeApi
 ) -> None:
     tea, pod = shop.objects["instances", "tea"], shop.objects["pods", "pot-1-a"]
-    event(
-        shop,
-        "a",
-        tea,
-        type="Normal",
-        reason="PlanStarted",
-        message="m",
-        lastTimestamp="2030-01-01T00:00:02Z",
-    )
-    event(
-        shop,
-        "b",
-        pod,
-        type="Warning",
-        reason="BackOff",
-        message="image\nis gone",
-        count=7,
-        lastTimestamp="2030-01-01T00:00:01Z",
-    )
+    late, early = ({"lastTimestamp": f"2030-01-01T00:00:0{second}Z"} for second in (2, 1))
+    started = {"type": "Normal", "reason": "PlanStarted", "message": "m"}
+    event(shop, "a", tea, **started, **late)
+    warning = {"type": "Warning", "reason": "BackOff", "message": "image\nis gone"}
+    event(shop, "b", pod, **warning, **early, count=7)
     event(shop, "c", pod, type="Normal", reason="Pulling", message="m")
     other = shop.objects["instances", "tea-milk"]
     event(shop, "d", other, type="Warning", reason="Other", message="m")
@@ -164,6 +150,11 @@ def test_recent_events_are_the_instances_and_warnings_of_its_objects(
         ["0s", "Normal", "PlanStarted", "Instance/tea", "m"],
     ]
     assert "(x7)" in lines[1]
+
+
+def test_an_instance_that_is_being_deleted_says_so(kudo: Cli, shop: FakeApi) -> None:
+    shop.objects["instances", "tea"]["metadata"]["deletionTimestamp"] = "2030-05-06T07:08:09Z"
+    assert "no\\x1bpod), being deleted\n" in kudo("describe", "instance", "tea").out
 
 
 def test_what_cannot_be_listed_is_named(kudo: Cli, shop: FakeApi) -> None:
@@ -184,16 +175,6 @@ def test_of_many_kinds_that_cannot_be_listed_the_first_are_named(kudo: Cli, shop
         "clusterrolebindings.rbac.authorization.k8s.io, clusterroles.rbac.authorization.k8s.io "
         "and 1 more; -o json has all\n"
     )
-
-
-def test_an_instance_without_its_version_is_shown_as_well(kudo: Cli, shop: FakeApi) -> None:
-    shop.remove("operatorversions", VERSION)
-    shop.objects["instances", "tea"]["metadata"]["deletionTimestamp"] = "2030-05-06T07:08:09Z"
-    out = kudo("describe", "instance", "tea").out
-    assert kudo("describe", "--instance", "tea").out == out
-    assert f"Operator version:   {VERSION} (missing)\n" in out
-    assert "no\\x1bpod), being deleted\n" in out
-    assert [line.split()[-1] for line in section(out, "Parameters")[1:]] == ["set"] * 3
 
 
 def test_orphans_are_a_line_only_where_there_are_some(kudo: Cli, shop: FakeApi) -> None:

@@ -252,26 +252,6 @@ def test_verify_looks_at_dependencies(run: Cli, tree: Path) -> None:
     )
 
 
-def test_verify_names_what_cannot_be_resolved(run: Cli, tree: Path) -> None:
-    write(tree / "c", operator("c", "../../a"))
-    ran = run("package", "verify", str(tree))
-    assert ran.out == (
-        "Errors\ncyclic package dependency found when adding package c-0.1.0 -> a-0.1.0: "
-        "a-0.1.0 -> c-0.1.0 -> a-0.1.0  (operator.yaml:6:3) [CircularDependency]\n"
-    )
-
-
 def test_verify_leaves_names_to_the_cluster(run: Cli, tmp_path: Path) -> None:
     root = write(tmp_path / "a", operator("a", "b operatorVersion=1.0.0"))
     assert run("package", "verify", str(root)).out == "package is valid\n"
-
-
-def test_verify_warns_of_versions_that_choose_nothing(run: Cli, tree: Path) -> None:
-    write(tree, operator("a", "./b operatorVersion=1.0.0 appVersion=2", "./c"))
-    ran = run("package", "verify", str(tree))
-    assert ran.code == 0
-    assert ran.out.splitlines()[1] == (
-        'task "t0" asks for version 1.0.0 of ./b, but that is 0.1.0; the package at that path is '
-        "installed  (operator.yaml:6:3) [DependencyVersion]"
-    )
-    assert "asks for version 2 of ./b, but that is without one;" in ran.out

@@ -1,6 +1,5 @@
 """`rbac` against an API server: what it prints, and what --check finds."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -64,14 +63,6 @@ def test_rbac_prints_account_role_and_binding_of_an_instance(kudo: Cli, api: Fak
     assert "  # op: task a, template a.yaml\n  - apiGroups" in ran.out
 
 
-def test_the_default_account_needs_no_document_and_is_noted(kudo: Cli, api: FakeApi) -> None:
-    stored(api, SERVICE)
-    ran = kudo("rbac", "--instance", "web")
-    assert list(documents(ran.out)) == ["Role/kudo-web", "RoleBinding/kudo-web"]
-    assert "# Note: the account default is also that of each pod" in ran.out
-    assert "Warning: the account default" in ran.err
-
-
 def test_the_account_is_that_of_the_namespace_or_of_the_flag(kudo: Cli, api: FakeApi) -> None:
     stored(api, SERVICE)
     metadata = api.objects["namespaces", "kitchen"]["metadata"]
@@ -107,14 +98,6 @@ def test_a_hostile_package_cannot_leave_its_comment(kudo: Cli, api: FakeApi) -> 
     assert {name.partition("/")[0] for name in documents(ran.out)} == {
         "ServiceAccount", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding",
     }  # fmt: skip
-
-
-@pytest.mark.parametrize("output", ["json", "yaml"])
-def test_rbac_prints_data(kudo: Cli, api: FakeApi, output: str) -> None:
-    stored(api, SERVICE, account="cook")
-    out = kudo("rbac", "--instance", "web", "-o", output).out
-    read = json.loads(out) if output == "json" else [one for one in yaml.safe_load_all(out) if one]
-    assert [one["kind"] for one in read] == ["ServiceAccount", "Role", "RoleBinding"]
 
 
 def test_rbac_of_a_package_takes_the_flags_of_install(
@@ -303,20 +286,6 @@ def test_rights_in_the_cluster_cannot_be_asked_in_a_namespace(kudo: Cli, api: Fa
     ran = kudo("rbac", "--check")
     assert ran.code == 4
     assert "create subjectaccessreviews.authorization.k8s.io in the cluster" in ran.err
-
-
-@pytest.mark.parametrize("output", ["json", "yaml"])
-def test_check_prints_data(kudo: Cli, api: FakeApi, output: str) -> None:
-    stored(api, SERVICE, account="cook")
-    api.denied = {"services"}
-    (found,) = yaml.safe_load(kudo("rbac", "--check", "-o", output).out)
-    assert found == {
-        "namespace": "kitchen",
-        "instance": "web",
-        "serviceAccountName": "cook",
-        "lacks": ["create,get,patch services"],
-        "notes": [],
-    }
 
 
 def test_check_of_many_tells_its_progress(kudo: Cli, api: FakeApi) -> None:

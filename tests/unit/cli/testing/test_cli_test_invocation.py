@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_kudo.core.errors import CliError
 from kubectl_kudo.testing.invocation.case_namespaces import CaseNamespaces
 from kubectl_kudo.testing.invocation.prepared import Prepared, prepare
 from kubectl_kudo.testing.local.planned import Where
@@ -184,17 +183,6 @@ def test_flags_say_where_the_suite_runs(argv: list[str], where: Where) -> None:
     assert prepared("e2e", *argv).plan.where is where
 
 
-def test_start_kudo_installs_kudo() -> None:
-    # BTO-65
-    assert prepared("e2e", "--start-kudo").plan.installs_kudo
-
-
-def test_both_modes_are_the_error_of_the_original(run: Cli) -> None:
-    ran = run("test", "e2e", "--start-control-plane", "--start-kind")
-    assert ran.code == 5
-    assert "only one of --start-control-plane and --start-kind can be set" in ran.err
-
-
 @pytest.mark.parametrize(
     ("argv", "code", "text"),
     [
@@ -242,23 +230,6 @@ def test_suites_of_all_api_groups_are_read(work: Path, group: str) -> None:
     assert prepared().suite.options.parallel == 2
 
 
-def test_everything_wrong_with_the_files_is_told_before_anything_runs(run: Cli, work: Path) -> None:
-    case = work / "e2e" / "install"
-    (case / "00-assert.yaml").write_text(
-        "apiVersion: kuttl.dev/v1beta1\nkind: TestAssert\n"
-        "resourceRefs: [{apiVersion: v1, kind: Pod, name: p, ref: pod}]\n"
-        "assertAll: [{celExpr: 'pod.spec +'}]\n"
-    )
-    (work / "e2e" / "upgrade" / "00-install.yaml").write_text(
-        "apiVersion: kuttl.dev/v1beta1\nkind: TestStep\ncommands: [{command: docker ps}]\n"
-    )
-    ran = run("test", "e2e", "--start-kind")
-    assert (ran.code, ran.out) == (5, "")
-    assert ran.err.startswith("Error: nothing was run, because the suite is not valid:\n")
-    assert "e2e/install/00-assert.yaml:4: " in ran.err
-    assert "e2e/upgrade/00-install.yaml:3: " in ran.err
-
-
 @pytest.mark.parametrize("name", ["Install_Web.v2", "ä", "-", "a" * 200, "a" * 47 + "_b"])
 def test_the_namespace_of_a_case_has_a_valid_name(name: str) -> None:
     found = CaseNamespaces()(name)
@@ -290,12 +261,6 @@ def test_templates_know_the_namespace_of_their_case(work: Path) -> None:
     case = prepared("e2e", "--test", "install").suite.test_dirs[0].cases[0]
     assert case.steps[0].objects.apply[0].value["metadata"] == {"name": case.namespace}
     assert case.namespace.startswith("kudo-test-install-")
-
-
-def test_an_error_names_the_file_and_no_traceback_is_shown(work: Path) -> None:
-    (work / "e2e" / "install" / "00-a.yaml").write_text("a: [\n")
-    with pytest.raises(CliError, match=r"e2e/install/00-a.yaml:\d+: not valid YAML"):
-        prepared("e2e")
 
 
 def test_no_name_of_a_file_changes_the_colours_of_a_terminal(run: Cli, work: Path) -> None:

@@ -126,14 +126,6 @@ def test_with_a_kubeconfig_nothing_is_started_and_commands_run_as_they_are(tmp_p
     assert not found.installs_kudo
 
 
-def test_a_context_is_another_cluster_too(tmp_path: Path) -> None:
-    found = plan(tmp_path, "startKIND: true", context="production")
-    assert found.where is Where.GIVEN
-    assert lines(found, tmp_path) == [
-        "kudo-test.yaml:3: startKIND: skipped: the cluster of --context is used"
-    ]
-
-
 @pytest.mark.parametrize(
     ("text", "flags"),
     [
