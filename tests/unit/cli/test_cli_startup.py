@@ -9,7 +9,7 @@ from tests.unit.cli.fake_api import FakeApi
 from tests.unit.cli.imports import imported
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
-HELPED = ("install", "test", "package", "package list", "package add")
+HELPED = ("init", "install", "test", "package", "package list", "package add")
 HEAVY = ("asyncio", "aiohttp", "pydantic", "yaml", "kubeio.client", "kudo.api", "logging", "typing")
 
 
@@ -99,10 +99,15 @@ def test_search_in_a_folder_needs_no_http_client(tmp_path: Path) -> None:
     assert loaded.isdisjoint({"aiohttp", "kudo.api", "kudo.packages", "kubeio.client", "pydantic"})
 
 
-def test_verifying_a_package_needs_nothing_of_the_network() -> None:
-    argv = ["package", "verify", str(EXAMPLES / "first-operator")]
-    loaded = imported(f"from kubectl_kudo.__main__ import main; assert main({argv!r}) == 0")
-    assert loaded.isdisjoint({"asyncio", "aiohttp", "kubeio.client", "ssl", "pydantic"})
+def test_verifying_and_rendering_a_package_needs_nothing_of_the_network() -> None:
+    package = str(EXAMPLES / "first-operator")
+    loaded = imported(
+        "import sys; from kubectl_kudo.__main__ import main\n"
+        f"assert main(['package', 'verify', {package!r}]) == 0\n"
+        "assert 'pydantic' not in sys.modules\n"
+        f"assert main(['package', 'render', {package!r}]) == 0\n"
+    )
+    assert loaded.isdisjoint({"asyncio", "aiohttp", "kubeio.client", "ssl"})
 
 
 def test_the_version_is_that_of_the_distribution() -> None:

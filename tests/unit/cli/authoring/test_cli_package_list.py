@@ -73,26 +73,6 @@ def test_a_required_array_without_default_has_to_be_set(
     assert "A" in run("package", "list", "parameters", teapot, "-r").out
 
 
-def test_data_is_in_the_words_of_the_files(run: Cli, teapot: str) -> None:
-    tasks = json.loads(run("package", "list", "tasks", teapot, "-o", "json").out)
-    milk = {"resources": ["milk.yaml"], "parameter": "MILK"}
-    assert tasks[1] == {"name": "milk", "kind": "Toggle", "spec": milk}
-    plans = [*yaml.safe_load_all(run("package", "list", "plans", teapot, "-o", "yaml").out)]
-    assert [plan["name"] for plan in plans] == ["cleanup", "deploy"]
-    assert plans[1]["phases"][0]["steps"][0] == {"name": "brew", "tasks": ["pot", "leaves"]}
-    found = json.loads(run("package", "list", "params", teapot, "-o", "json").out)
-    assert found[0] == {
-        "name": "CUPS",
-        "default": "1000000",
-        "required": True,
-        "immutable": True,
-        "advanced": False,
-        "type": "integer",
-    }
-    assert found[3]["enum"] == ["small", "2"]
-    assert [one["name"] for one in found if "default" not in one] == ["SIZE", "TEA"]
-
-
 def test_time_limits_are_listed_where_there_are_any(run: Cli, package: Path) -> None:
     (package / "operator.yaml").write_text("""\
 name: teapot
@@ -152,7 +132,7 @@ def test_without_argument_the_folder_is_found(
     )
 
 
-@pytest.mark.parametrize("what", ["tasks", "plans", "parameters", "params"])
+@pytest.mark.parametrize("what", ["tasks", "plans", "params"])
 def test_what_cannot_be_listed_is_told(run: Cli, what: str, package: Path, tmp_path: Path) -> None:
     one = "expecting exactly one argument - directory of the operator or name of package"
     assert run("package", "list", what, "a", "b").err == f"Error: {one}\n"

@@ -7,7 +7,6 @@ import pytest
 import yaml
 
 from tests.unit.cli.conftest import Cli
-from tests.unit.cli.imports import imported
 
 OPERATOR = """\
 name: teapot
@@ -208,12 +207,6 @@ def test_the_folder_is_found_and_archives_are_rendered_alike(
     assert run("package", "render", archive, "-p", "CUPS=2") == expected
     monkeypatch.chdir(teapot)
     assert run("package", "render", "-p", "CUPS=2") == expected
-
-
-def test_no_module_of_the_network_is_loaded(teapot: Path) -> None:
-    argv = ["package", "render", str(teapot), "-p", "CUPS=2"]
-    loaded = imported(f"from kubectl_kudo.__main__ import main; assert main({argv!r}) == 0")
-    assert loaded.isdisjoint({"asyncio", "aiohttp", "kubeio.client", "ssl"})
 
 
 def test_booleans_are_given_as_to_install(run: Cli, teapot: Path) -> None:

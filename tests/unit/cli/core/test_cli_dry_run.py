@@ -50,13 +50,6 @@ def test_an_install_beside_what_is_there_creates_the_instance_alone(
     assert api.writes() == []
 
 
-def test_what_a_new_version_would_renew_is_said(kudo: Cli, api: FakeApi, package: Path) -> None:
-    old = api.add("operators", {"metadata": {"name": "teapot"}, "spec": {"description": "old"}})
-    ran = kudo("install", str(package), "-p", "TEA=mint", CLIENT)
-    assert ran.out.endswith("operator kitchen/teapot updated (dry run)\n")
-    assert api.objects == {("operators", "teapot"): old}
-
-
 @pytest.mark.parametrize(
     ("argv", "said"),
     [
@@ -139,15 +132,6 @@ def test_warnings_of_the_rules_are_shown(kudo: Cli, pot: FakeApi) -> None:
     assert ran.err.startswith(
         "Warning: plan 'brew' runs, triggered by TEA; when it is COMPLETE, plan"
     )
-
-
-def test_an_instance_that_is_there_keeps_another_from_being_installed(
-    kudo: Cli, api: FakeApi, package: Path
-) -> None:
-    kudo("install", str(package), "-p", "TEA=mint")
-    ran = kudo("install", str(package), "-p", "TEA=mint", CLIENT)
-    assert ran.code == 255
-    assert "an instance of that name already exists in namespace kitchen" in ran.err
 
 
 # As data

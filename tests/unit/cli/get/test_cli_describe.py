@@ -157,15 +157,6 @@ def test_an_instance_that_is_being_deleted_says_so(kudo: Cli, shop: FakeApi) -> 
     assert "no\\x1bpod), being deleted\n" in kudo("describe", "instance", "tea").out
 
 
-def test_what_cannot_be_listed_is_named(kudo: Cli, shop: FakeApi) -> None:
-    for plural in ("secrets", "events"):
-        shop.refusals["GET", plural] = (403, "forbidden")
-    ran = kudo("describe", "instance", "tea")
-    assert ran.code == 0
-    assert ran.out.endswith("\nNot shown, since they could not be listed: events, secrets\n")
-    assert "Events: <none>\n" in ran.out
-
-
 def test_of_many_kinds_that_cannot_be_listed_the_first_are_named(kudo: Cli, shop: FakeApi) -> None:
     cluster = ("namespaces", "clusterroles", "clusterrolebindings")
     for plural in (*cluster, "secrets", "pods", "configmaps"):

@@ -64,12 +64,6 @@ def test_nothing_is_created_if_something_is_wrong(kudo: Cli, stored: FakeApi) ->
     assert stored.writes() == []
 
 
-def test_an_instance_that_exists_stays(kudo: Cli, stored: FakeApi) -> None:
-    assert kudo("install", "teapot", "--in-cluster", "-p", "TEA=mint").code == 0
-    again = kudo("install", "teapot", "--in-cluster", "-p", "TEA=mint")
-    assert "cannot install instance 'teapot-instance' because an instance of that" in again.err
-
-
 def needs(api: FakeApi, version: str, package: str, number: str) -> None:
     """Give a stored version a task that needs another one."""
     spec = {"package": package, "operatorVersion": number}

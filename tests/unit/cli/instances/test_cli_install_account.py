@@ -205,14 +205,6 @@ def test_a_dry_run_shows_the_objects(kudo: Cli, api: FakeApi, package: Path, mod
     assert api.plurals() == set()
 
 
-def test_a_dry_run_without_a_cluster_shows_them(
-    run: Cli, package: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "none"))
-    ran = run("install", str(package), *INSTALL, "--create-service-account", "--dry-run=client")
-    assert "role default/kudo-tea created (dry run)" in ran.out
-
-
 def test_an_operator_in_the_cluster(kudo: Cli, api: FakeApi, package: Path) -> None:
     kudo("install", str(package), "--skip-instance")
     argv = ("--in-cluster", "--create-service-account")

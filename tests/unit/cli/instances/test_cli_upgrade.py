@@ -91,32 +91,19 @@ def test_an_instance_whose_version_lies_elsewhere_gets_one_of_its_own_namespace(
 @pytest.mark.parametrize(
     ("file", "old", "new", "argv", "text"),
     [
-        ("operator.yaml", "0.4.0", "0.3.0", [], "upgraded version 0.3.0 is the same or smaller as"),
-        ("operator.yaml", "0.4.0", "0.2.9", [], "current version 0.3.0 -> not upgrading"),
-        ("operator.yaml", "name: teapot", "name: samovar", [], "runs operator 'teapot' and cannot"),
-        ("operator.yaml", "1.22.0", "1.99", [], "expected kubernetes version of 1.99 is not"),
-        ("params.yaml", "{name: MILK, default: oat}", "{name: MILK}", [], '"MILK" is required but'),
-        ("params.yaml", "oat", "soy", ["-p", "HONEY=1"], 'failed to find parameter "HONEY"'),
-        ("params.yaml", "oat", "soy", ["-p", "MLIK=1"], "\nMLIK: did you mean MILK?\n"),
-        ("params.yaml", "oat", "soy", ["-p", "CUPS=two"], 'an invalid value "two"'),
+        ("operator.yaml", "0.4.0", "0.3.0", "", "upgraded version 0.3.0 is the same or smaller as"),
+        ("operator.yaml", "1.22.0", "1.99", "", "expected kubernetes version of 1.99 is not"),
+        ("params.yaml", "{name: MILK, default: oat}", "{name: MILK}", "", '"MILK" is required but'),
+        ("params.yaml", "oat", "soy", "-p MLIK=1", "\nMLIK: did you mean MILK?\n"),
     ],
 )
 def test_nothing_is_changed_when_something_is_wrong(
-    kudo: Cli,
-    tea: FakeApi,
-    package: Path,
-    file: str,
-    old: str,
-    new: str,
-    argv: list[str],
-    text: str,
+    kudo: Cli, tea: FakeApi, package: Path, file: str, old: str, new: str, argv: str, text: str
 ) -> None:
     edit(package, file, old, new)
-    ran = kudo("upgrade", str(package), *INSTALLED, *argv)
-    assert ran.code in {4, 255}
-    assert ran.out == ""
+    ran = kudo("upgrade", str(package), *INSTALLED, *argv.split())
+    assert (ran.code in {4, 255}, ran.out, tea.writes()) == (True, "", [])
     assert text in ran.err
-    assert tea.writes() == []
 
 
 def test_the_instance_and_its_version_must_exist(kudo: Cli, tea: FakeApi, package: Path) -> None:

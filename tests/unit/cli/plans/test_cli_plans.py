@@ -201,13 +201,6 @@ def test_warnings_of_the_failed_run_are_shown_with_it(kudo: Cli, tea: FakeApi) -
     )
 
 
-def test_who_may_not_read_events_is_told_nothing_of_them(kudo: Cli, tea: FakeApi) -> None:
-    tea.refusals["GET", "events"] = (403, "events is forbidden")
-    tea.script = [status("FATAL_ERROR", message="no water")]
-    ran = kudo("plan", "wait", "--instance", "tea")
-    assert ran.err.endswith("FATAL_ERROR at deploy.main.app: no water\n")
-
-
 def test_events_are_told_in_the_order_of_time() -> None:
     early, late = event("B", "first"), event("A", "second")
     early["lastTimestamp"] = "2030-05-06T07:08:08Z"

@@ -64,12 +64,6 @@ def test_an_older_version_is_chosen(run: Cli) -> None:
     assert ran == older
 
 
-def test_what_does_not_come_with_it_needs_a_repository(run: Cli) -> None:
-    ran = run("install", "kafka")
-    assert ran.code == 3
-    assert "add a repository: kubectl kudo repo add <name> <url>" in ran.err
-
-
 def test_the_wheel_has_them(tmp_path: Path) -> None:
     builder = WheelBuilder(str(ROOT / "cli"))
     (wheel,) = builder.build(directory=str(tmp_path), versions=["standard"])

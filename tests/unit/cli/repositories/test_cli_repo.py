@@ -76,26 +76,13 @@ def test_removal_stops_at_the_first_unknown_name(run: Cli, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("argv", "text"),
     [
-        (["add", "own"], "this command needs 2. name and url of the operator repository"),
-        (["add", "builtin", "https://a"], "repository name (builtin) already exists, please"),
         (["add", "a", "kafka"], 'looks like "kafka" is not a valid operator repository or cannot'),
         (["add", "a", "https://k:s3cret@host/"], "the list is no place for credentials"),
         (["add", "-f", "a", BUCKET], "it is the address of the former project"),
         (["index", ".", "--merge-repo", "builtin"], "repository builtin has no URL"),
         (["add", "-f", "a\nb", "https://host/"], "the name must be printable"),
-        (["remove"], "need at least one argument, name of operator repository"),
-        (["remove", "x"], 'no repo named "x" found'),
-        (["context"], "need at least one argument, name of operator repository"),
-        (["context", "x"], 'no repo named "x" found'),
         (["list", "x"], "expecting no arguments provided for repo list"),
-        (["index"], "expecting exactly one argument - directory containing the operators to"),
-        (["index", "a", "--merge", "a", "--merge-repo", "b"], "either 'merge' or 'merge-repo'"),
-        (["index", "a", "--url", "a", "--url-repo", "b"], "specify either 'url' or 'url-repo'"),
-        # BTO-20: an unknown name of --merge-repo ended with a crash.
-        (["index", ".", "--merge-repo", "x"], "configuration for repositories does not contain x"),
         (["index", ".", "--url-repo", "x"], "configuration for repositories does not contain x"),
-        (["index", "/none"], 'destination "/none" is not a proper directory'),
-        (["indx"], "Did you mean this?"),
     ],
 )
 def test_what_cannot_be_done_is_told(run: Cli, argv: list[str], text: str, tmp_path: Path) -> None:

@@ -10,29 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_kudo.shell.completion import SHELLS
 from tests.support.terminals.terminal import Terminal, on_terminal
 from tests.unit.cli.conftest import Cli
 
 _PROMPT = "ready> "
-
-
-def test_a_shell_has_to_be_named(run: Cli) -> None:
-    text = "Error: expecting exactly one argument - bash, zsh, fish, powershell, kubectl - and not "
-    assert run("completion").err == f"{text}nothing\n"
-    assert run("completion", "tcsh").err == f"{text}tcsh\n"
-    assert run("completion", "bash", "zsh").err == f"{text}bash zsh\n"
-
-
-@pytest.mark.parametrize("shell", SHELLS)
-def test_each_script_asks_the_plugin_and_ends_with_a_newline(run: Cli, shell: str) -> None:
-    script = run("completion", shell).out
-    assert " __complete " in script
-    assert f"kubectl kudo completion {shell}" in script
-    assert script.endswith("\n")
-    # A pair of each: the scripts that no shell reads here are at least not cut.
-    code = [line for line in script.splitlines() if not line.lstrip().startswith("#")]
-    assert "".join(code).count("{") == "".join(code).count("}")
 
 
 @pytest.mark.parametrize(("shell", "program"), [("bash", "bash"), ("kubectl", "sh")])

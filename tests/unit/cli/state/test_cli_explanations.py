@@ -147,21 +147,6 @@ def test_instances_that_wait_for_each_other_have_an_end(kudo: Cli, installed: Fa
 # --wait
 
 
-def test_a_failed_plan_ends_the_wait_with_the_events_of_the_object(
-    kudo: Cli, installed: FakeApi
-) -> None:
-    """KUDO 0.19 waited for ever (BTO-33)."""
-    installed.add("events", event("Job", "init", "BackoffLimitExceeded", "backoff limit"))
-    wait_with(installed, "")
-    installed.script = [status("FATAL_ERROR", message='job "init" has failed terminally: limit')]
-    ran = kudo("plan", "wait", "--instance", "tea")
-    assert ran.code == ExitCode.PLAN_FAILED
-    assert ran.err.endswith(
-        'FATAL_ERROR at deploy.main.app: job "init" has failed terminally: limit\n'
-        "  Warning event of Job init: BackoffLimitExceeded: backoff limit (0s ago)\n"
-    )
-
-
 def test_a_wait_that_takes_too_long_says_what_it_waited_for(kudo: Cli, installed: FakeApi) -> None:
     installed.add("events", event())
     wait_with(installed, "")

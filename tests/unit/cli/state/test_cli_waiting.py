@@ -1,30 +1,7 @@
 """Waiting against an API server: what is shown, lost watches and interrupts."""
 
-import sys
-from io import StringIO
-
-import pytest
-
 from tests.unit.cli.conftest import Cli, complete
 from tests.unit.cli.fake_api import FakeApi, interrupted
-
-
-class Terminal(StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
-def test_on_a_terminal_the_tree_is_drawn_again_and_again_and_stays(
-    kudo: Cli, installed: FakeApi, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    terminal = Terminal()
-    monkeypatch.setattr(sys, "stderr", terminal)
-    complete(installed)
-    ran = kudo("update", "--instance", "tea", "-p", "CUPS=3", "--wait")
-    assert ran.code == 0
-    drawn = terminal.getvalue().split("\033[J")
-    assert "Plan deploy (serial strategy) [PENDING]" in drawn[1]
-    assert "Plan deploy (serial strategy) [COMPLETE]" in drawn[-1]
 
 
 def test_a_lost_watch_is_told_and_taken_up_again(kudo: Cli, installed: FakeApi) -> None:

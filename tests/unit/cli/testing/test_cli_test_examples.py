@@ -3,10 +3,7 @@
 import re
 from pathlib import Path
 
-import pytest
-
 from kudo_harness.suite import Case, SuiteRequest, load_suite
-from tests.unit.cli.conftest import Cli
 
 ROOT = Path(__file__).resolve().parents[4]
 EXAMPLES = ROOT / "examples"
@@ -45,9 +42,3 @@ def test_what_needs_real_nodes_is_asserted_only_there() -> None:
     assert [one.value["kind"] for one in first.objects.asserts] == ["Instance", "Pod"]
     assert [one.value["kind"] for one in real.objects.errors] == ["Pod"]
     assert "Deployment" in [one.value["kind"] for one in real.objects.asserts]
-
-
-def test_packages_render_their_golden_manifests(run: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
-    ran = run("test", "--render-only", "examples/")
-    assert (ran.code, ran.out) == (0, "same examples/first-operator/golden/default (7 files)\n")

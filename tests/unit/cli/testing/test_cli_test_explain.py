@@ -76,38 +76,6 @@ async def explained(
         return await explain(client, "kitchen", failed)
 
 
-async def test_the_smallest_difference_is_the_message(api: FakeApi) -> None:
-    pot = api.add("configmaps", POT)
-    failure = await explained(api, ASSERT, pot)
-    assert failure.message == (
-        "00-assert.yaml:6: ConfigMap pot: .data.cups: value mismatch, expected: 3 != actual: 2"
-    )
-
-
-async def test_further_differences_and_the_object_follow(api: FakeApi) -> None:
-    pot = api.add("configmaps", POT)
-    failure = await explained(api, ASSERT, pot)
-    assert failure.details == (
-        "Further differences:\n"
-        "  00-assert.yaml:7: .data.milk: value mismatch, expected: soy != actual: oat\n"
-        "ConfigMap pot as it is (> differs):\n"
-        "    apiVersion: v1\n"
-        "    data:\n"
-        "  >   cups: '2'\n"
-        "  >   milk: oat\n"
-        "      tea: mint\n"
-        "    kind: ConfigMap\n"
-        "    metadata:\n"
-        "      annotations:\n"
-        "        note: x\n"
-        "      generation: 1\n"
-        "      name: pot\n"
-        "      namespace: kitchen\n"
-        f"      resourceVersion: '{pot['metadata']['resourceVersion']}'\n"
-        f"      uid: {pot['metadata']['uid']}"
-    )
-
-
 async def test_events_of_the_object_are_shown_oldest_first(api: FakeApi) -> None:
     pot = api.add("configmaps", POT)
     api.add("events", event(pot, "Late", "b\nc", count=3))
@@ -122,37 +90,6 @@ async def test_events_of_the_object_are_shown_oldest_first(api: FakeApi) -> None
         "  2030-05-06T07:08:08Z Warning AfterEarly: z\n"
         "  2030-05-06T07:08:09Z Warning Late: b c (x3)"
     )
-
-
-async def test_an_instance_is_shown_with_its_plan(installed: FakeApi) -> None:
-    running(installed)
-    tea = installed.objects["instances", "tea"]
-    text = (
-        "apiVersion: kudo.dev/v1beta1\nkind: Instance\nmetadata: {name: tea}\n"
-        "status: {planStatus: {deploy: {status: COMPLETE}}}\n"
-    )
-    failure = await explained(installed, text, tea)
-    assert failure.message == (
-        "00-assert.yaml:4: Instance tea: .status.planStatus.deploy.status: value mismatch, "
-        "expected: COMPLETE != actual: IN_PROGRESS"
-    )
-    tree = failure.details.partition("Plan of Instance tea:\n")[2]
-    assert tree == (
-        '  Plan(s) for "tea" in namespace "kitchen":\n'
-        "  .\n"
-        '  └── tea (Operator-Version: "teapot-2.1.0-0.3.0" Active-Plan: "deploy")\n'
-        "      └── Plan deploy (serial strategy) [IN_PROGRESS]\n"
-        "          └── Phase main (serial strategy) [IN_PROGRESS]\n"
-        "              └── Step app [IN_PROGRESS]"
-    )
-
-
-async def test_an_object_of_an_instance_is_shown_with_the_plan(installed: FakeApi) -> None:
-    running(installed)
-    labelled = {**POT["metadata"], "labels": {"kudo.dev/instance": "tea"}}  # type: ignore[dict-item]
-    pot = installed.add("configmaps", {**POT, "metadata": labelled})
-    failure = await explained(installed, ASSERT, pot)
-    assert "Plan of Instance tea:\n  Plan(s) for" in failure.details
 
 
 async def test_a_secret_shows_no_value(api: FakeApi) -> None:
@@ -309,19 +246,6 @@ async def test_a_list_of_another_length_is_compared_by_name_as_well(
 async def test_why_objects_could_not_be_read_is_the_message(api: FakeApi) -> None:
     failure = await explained(api, ASSERT, error="configmaps is forbidden")
     assert failure == Failure("00-assert.yaml:1: ConfigMap pot: configmaps is forbidden")
-
-
-async def test_pods_that_are_not_ready_tell_why(api: FakeApi) -> None:
-    waiting = {
-        "name": "main",
-        "image": "nginx:no",
-        "state": {"waiting": {"reason": "ErrImagePull"}},
-    }
-    status = {"phase": "Pending", "containerStatuses": [waiting]}
-    pod = api.add("pods", {"metadata": {"name": "web-0"}, "spec": {}, "status": status})
-    text = "apiVersion: v1\nkind: Pod\nmetadata: {name: web-0}\nstatus: {phase: Running}\n"
-    failure = await explained(api, text, pod)
-    assert "Pods of Pod web-0:\n  " in failure.details
 
 
 async def test_what_may_not_be_read_is_told_in_a_word(api: FakeApi) -> None:

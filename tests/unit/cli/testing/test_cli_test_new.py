@@ -14,22 +14,6 @@ def titles(folder: Path) -> list[str]:
     return [step.title for step in suite.test_dirs[0].cases[0].steps]
 
 
-def test_a_first_case_is_written_once(run: Cli, package: Path) -> None:
-    ran = run("test", "--new", str(package))
-    assert (ran.code, ran.err) == (0, "")
-    assert f"written: {package}/tests/install/00-install.yaml\n" in ran.out
-    assert "TEA has no default; is change-me a good value?" in ran.out
-    assert ran.out.endswith(f"Run it with `kubectl kudo test {package}`.\n")
-    assert titles(package / "tests") == ["0-install", "1-update", "2-uninstall"]
-    before = sorted(path.read_text() for path in package.rglob("*.yaml"))
-    again = run("test", "--new", str(package))
-    assert (again.code, again.out) == (255, "")
-    assert again.err.endswith(
-        "tests/install exists; --new writes only the first case of a package\n"
-    )
-    assert sorted(path.read_text() for path in package.rglob("*.yaml")) == before
-
-
 def test_the_package_can_be_the_working_directory(
     run: Cli, package: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
