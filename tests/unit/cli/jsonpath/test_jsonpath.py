@@ -63,9 +63,8 @@ def rendered(template: str, value: Any = NODES) -> str:
     return render(parse_template(template), value)
 
 
-@pytest.mark.parametrize(
-    ("template", "text"),
-    [
+def test_the_examples_of_kubectl() -> None:
+    rows = [
         ("kind is {.kind}", "kind is List"),
         ("{.kind}", "List"),
         ("{['kind']}", "List"),
@@ -93,10 +92,8 @@ def rendered(template: str, value: Any = NODES) -> str:
             "127.0.0.1 127.0.0.2",
         ),
         ("{.items[*]['metadata.name','kind']}", "127.0.0.1 127.0.0.2 None None"),
-    ],
-)
-def test_the_examples_of_kubectl(template: str, text: str) -> None:
-    assert rendered(template) == text
+    ]
+    assert [(template, rendered(template)) for template, _ in rows] == rows
 
 
 def test_the_current_object_is_the_whole_one() -> None:
@@ -104,9 +101,8 @@ def test_the_current_object_is_the_whole_one() -> None:
     assert rendered("{$}", {"a": 1}) == rendered("{.}", {"a": 1}) == '{"a":1}'
 
 
-@pytest.mark.parametrize(
-    ("template", "text"),
-    [
+def test_what_each_form_selects() -> None:
+    rows = [
         ("{.sizes[0]}", "1"),
         ("{.sizes[-1]}", "5"),
         ("{.sizes[-1:]}", "5"),
@@ -151,10 +147,8 @@ def test_the_current_object_is_the_whole_one() -> None:
         ("{$.name}{@.name}{.['name']}{[\"name\"]}", "shop" * 4),
         ("", ""),
         ("no braces", "no braces"),
-    ],
-)
-def test_what_each_form_selects(template: str, text: str) -> None:
-    assert rendered(template, SHOP) == text
+    ]
+    assert [(template, rendered(template, SHOP)) for template, _ in rows] == rows
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,6 @@
 from itertools import product
 from typing import Any
 
-import pytest
-
 from kubectl_kudo.state import runs
 from kudo.api import ExecutionStatus, Instance
 from kudo.runs.plan_choice import active_run, used_uids
@@ -35,18 +33,16 @@ ENTRIES: list[JsonObject | None] = [
 ]
 
 
-@pytest.mark.parametrize(("execution", "entry"), list(product(EXECUTIONS, ENTRIES)))
-def test_active_runs_and_used_uids_are_those_of_the_domain(
-    execution: JsonObject | None, entry: JsonObject | None
-) -> None:
-    obj = instance(execution, entry)
-    model = Instance.from_wire(obj)
-    expected = active_run(model)
-    found = runs.active(obj)
-    assert (found is None) == (expected is None)
-    if found and expected:
-        assert (found.plan, found.uid) == (expected.plan_name, expected.uid or "")
-    assert runs.used_uids(obj) == used_uids(model)
+def test_active_runs_and_used_uids_are_those_of_the_domain() -> None:
+    for execution, entry in product(EXECUTIONS, ENTRIES):
+        obj = instance(execution, entry)
+        model = Instance.from_wire(obj)
+        expected = active_run(model)
+        found = runs.active(obj)
+        assert (found is None) == (expected is None), obj
+        if found and expected:
+            assert (found.plan, found.uid) == (expected.plan_name, expected.uid or ""), obj
+        assert runs.used_uids(obj) == used_uids(model), obj
 
 
 def test_statuses_are_those_of_the_domain() -> None:

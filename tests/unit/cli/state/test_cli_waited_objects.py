@@ -5,29 +5,28 @@ import pytest
 from kubectl_kudo.state.waited_objects import WaitedObject, waited_objects
 from kudo.health import cause_of
 from tests.unit.kudo.health.test_causes import pending, workload
-from tests.unit.kudo.health.test_truth_table import TABLE, Row
+from tests.unit.kudo.health.test_truth_table import TABLE
 
 CLUSTER_SCOPED = {"CustomResourceDefinition", "APIService", "Namespace"}
 WITHOUT_NAMESPACE = {"Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job"}
 """Kinds whose messages, as those of KUDO 0.19, name no namespace."""
 
 
-@pytest.mark.parametrize(
-    "row",
-    [
+def test_the_object_is_found_in_every_message_about_its_health() -> None:
+    namespaced = [
         row
         for row in TABLE
         if row.expected.message
         and row.object["kind"] not in CLUSTER_SCOPED
         and row.object["metadata"].get("namespace")
-    ],
-    ids=lambda row: row.id,
-)
-def test_the_object_is_found_in_every_message_about_its_health(row: Row) -> None:
-    kind = row.object["kind"]
-    terminating = "is being deleted" in row.expected.message
-    namespace = "" if kind in WITHOUT_NAMESPACE and not terminating else "ns"
-    assert WaitedObject(kind, namespace, "x") in waited_objects(row.expected.message)
+    ]
+    assert namespaced
+    for row in namespaced:
+        kind = row.object["kind"]
+        terminating = "is being deleted" in row.expected.message
+        namespace = "" if kind in WITHOUT_NAMESPACE and not terminating else "ns"
+        found = waited_objects(row.expected.message)
+        assert WaitedObject(kind, namespace, "x") in found, row.id
 
 
 def test_the_pod_that_is_to_blame_comes_first() -> None:
