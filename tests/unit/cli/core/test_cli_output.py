@@ -29,6 +29,7 @@ def test_many_objects_are_documents_or_an_array() -> None:
 
 
 def test_no_objects_are_an_empty_stream_or_an_empty_array() -> None:
+    # BTO-7: JSON of no objects was `null`.
     assert many([], "yaml") == "...\n"
     assert many([], "json") == "[]\n"
 
