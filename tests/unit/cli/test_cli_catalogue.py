@@ -8,6 +8,7 @@ import pytest
 import kubectl_kudo
 from kubectl_kudo.catalogue import ROOT
 from kubectl_kudo.core.command import Command, Group
+from tests.unit.cli.conftest import Cli
 from tests.unit.cli.imports import imported
 
 _ALWAYS = {
@@ -41,6 +42,16 @@ def test_each_module_with_a_command_is_in_the_catalogue() -> None:
         if "\nCOMMAND = " in path.read_text()
     }
     assert defining == {module for *_, module in modules(ROOT)}
+
+
+def test_each_help_has_a_sentence_and_fits_into_100_columns(run: Cli) -> None:
+    for _, words, _ in modules(ROOT):
+        shown = run(*words, "--help").out
+        usage, _, summary, *_ = shown.splitlines()
+        assert usage.startswith(f"usage: kubectl-kudo {' '.join(words)}")
+        assert summary.endswith("."), summary
+        assert max(map(len, shown.partition("\nexamples:")[0].splitlines())) <= 100, words
+        assert "--no-" not in shown, words
 
 
 @pytest.mark.parametrize(

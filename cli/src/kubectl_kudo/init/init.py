@@ -70,8 +70,8 @@ COMMAND = Command(
         Flag(("--yes",), "with --uninstall: do not ask for confirmation", default=False),
     ),
     more="The default namespace is kudo-system; another one must exist. The command can be "
-    "repeated: it applies\nwhat is missing or differs. Without --unsafe-self-signed-webhook-ca, "
-    "cert-manager provides the\nwebhook's certificate.\n\n"
+    "repeated: it\napplies what is missing or differs. Without --unsafe-self-signed-webhook-ca, "
+    "cert-manager\nprovides the webhook's certificate.\n\n"
     "With --wait the command ends when the API server calls the webhook and the reconciler works.\n"
     "With --take-over it always waits for that: until then the webhook of KUDO 0.19 stays.\n\n"
     "With --dry-run no cluster is asked: the tenancy is compat unless --tenancy is given, and with "

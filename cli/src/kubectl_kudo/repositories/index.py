@@ -33,7 +33,7 @@ COMMAND = Command(
         SKIP_VERIFY,
     ),
     more="All .tgz files of the folder itself are read. One that is no package, or that install "
-    "refuses, is left\nout with a warning.",
+    "refuses, is\nleft out with a warning.",
     examples=(
         ("The index of packages to be uploaded", "repo index dist --url https://example.org/v1"),
         ("Keep what is published already", "repo index dist --url-repo own --merge-repo own -w"),
