@@ -53,11 +53,11 @@ INIT: Cases = (
     _once("init extra"),
 )
 INIT_WITHOUT: Cases = (
-    _BUILT_IN,
+    _once(_BUILT_IN),
     _once(f"{_BUILT_IN} --tenancy strict"),
     _once("init"),
-    "init --crd-only",
-    "init --dry-run",
+    _once("init --crd-only"),
+    _once("init --dry-run"),
     _tells("init --dry-run -o yaml"),
     _once("init --verify"),
     _once("init --upgrade"),
