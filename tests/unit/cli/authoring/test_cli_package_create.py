@@ -209,13 +209,6 @@ def test_of_a_dependency_beside_the_package_the_archive_is_warned(
     assert (ran.code, "../cup is outside the archive; move that package" in ran.out) == (5, True)
 
 
-def test_a_dependency_that_is_nowhere_cannot_be_archived(run: Cli, valid: Path, out: Path) -> None:
-    depend(valid, "{package: ../cup}")
-    ran = run("package", "create", str(valid), "-d", str(out))
-    assert (ran.code, list(out.iterdir())) == (5, [])
-    assert "DependencyUnresolved" in ran.out
-
-
 def test_what_the_original_installed_is_archived_with_a_warning(
     run: Cli, valid: Path, out: Path
 ) -> None:

@@ -3,7 +3,6 @@
 import copy
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -11,9 +10,7 @@ import yaml
 from tests.unit.cli.conftest import Cli, running
 from tests.unit.cli.fake_api import FakeApi
 
-JsonObject = dict[str, Any]
 VERSION = "teapot-2.1.0-0.3.0"
-NEWER = "teapot-2.1.0-0.4.0"
 INSTANCE = ("--instance", "tea")
 CLIENT, SERVER = "--dry-run=client", "--dry-run=server"
 

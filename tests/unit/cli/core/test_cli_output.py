@@ -2,11 +2,9 @@
 
 import json
 
-import pytest
 import yaml
 
-from kubectl_kudo.core.errors import CliError
-from kubectl_kudo.core.output import check_format, many, one, without_bookkeeping
+from kubectl_kudo.core.output import many, one, without_bookkeeping
 
 TEA = {"kind": "Tea", "apiVersion": "v1", "spec": {"text": "a\nb\n", "on": "yes", "é": 1}}
 
@@ -42,14 +40,3 @@ def test_the_same_value_twice_is_written_twice() -> None:
 def test_bookkeeping_of_the_server_is_left_out() -> None:
     obj = {"metadata": {"name": "tea", "managedFields": [{}]}, "spec": {}}
     assert without_bookkeeping(obj) == {"metadata": {"name": "tea"}, "spec": {}}
-
-
-@pytest.mark.parametrize("output", ["", "yaml", "json"])
-def test_known_formats_pass(output: str) -> None:
-    check_format(output)
-
-
-@pytest.mark.parametrize("output", ["JSON", "wide", "name"])
-def test_other_formats_are_refused(output: str) -> None:
-    with pytest.raises(CliError, match="only support 'yaml' or 'json' or empty"):
-        check_format(output)

@@ -16,7 +16,6 @@ from tests.unit.cli.fake_api import FakeApi
 
 JsonObject = dict[str, Any]
 UIDS = {"kudo.dev/operator": "teapot", "kudo.dev/instance": "tea", "heritage": "kudo"}
-CLUSTER = "apiextensions.k8s.io"
 
 
 def owned(name: str, owner: JsonObject, **more: Any) -> JsonObject:

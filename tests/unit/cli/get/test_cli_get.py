@@ -76,11 +76,6 @@ def test_who_may_not_read_versions_sees_their_instances(kudo: Cli, shop: FakeApi
         assert "missing" not in ran.out
 
 
-def test_no_text_of_others_reaches_the_terminal_as_it_is(kudo: Cli, installed: FakeApi) -> None:
-    installed.objects["operators", "teapot"]["spec"]["url"] = "a\x1b[2Jb\nc"
-    assert "a\\x1b[2Jb c" in kudo("get", "operators", "-o", "table").out
-
-
 # Names
 
 

@@ -21,8 +21,6 @@ from tests.unit.cli.init.installations import (
     old_manager,
 )
 
-JsonObject = dict[str, Any]
-
 STEPS = [
     "✅ installed crds",
     "✅ installed namespace",

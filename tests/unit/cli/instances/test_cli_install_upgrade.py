@@ -47,12 +47,6 @@ def template(api: FakeApi, version: str = VERSION) -> str:
     return str(api.objects["operatorversions", version]["spec"]["templates"]["pot.yaml"])
 
 
-def test_required_parameters_need_not_be_given_again(
-    kudo: Cli, tea: FakeApi, package: Path
-) -> None:
-    assert kudo("install", str(package), *AGAIN).code == 0
-
-
 def test_values_that_differ_are_set(kudo: Cli, tea: FakeApi, package: Path) -> None:
     complete(tea)
     argv = ("-p", "TEA=mint", "-p", "CUPS=3")

@@ -5,9 +5,6 @@ from pathlib import Path
 from tests.unit.cli.conftest import VERSION, Cli
 from tests.unit.cli.fake_api import FakeApi
 
-REASON = "the tea is not allowed"
-DENIED = f'admission webhook "i.kudo.dev" denied the request: {REASON}'
-
 
 def test_update_sends_the_parameters_alone(kudo: Cli, installed: FakeApi) -> None:
     ran = kudo("update", "--instance", "tea", "-p", "CUPS=3", "-p", "TEA=mint")

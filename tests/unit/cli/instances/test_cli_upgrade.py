@@ -64,13 +64,6 @@ def test_a_version_that_is_installed_already_is_used(
     )
 
 
-def test_upgrade_waits_for_its_plan(kudo: Cli, tea: FakeApi, package: Path) -> None:
-    tea.plan, tea.script = "deploy", [status("COMPLETE", done=True)]
-    ran = kudo("upgrade", str(package), *INSTALLED, "--wait")
-    assert ran.code == 0
-    assert ran.out.splitlines()[-1] == "instance kitchen/tea ready"
-
-
 def test_a_new_app_version_alone_is_an_upgrade(kudo: Cli, tea: FakeApi, package: Path) -> None:
     # BTO-30: an upgrade of the appVersion alone was refused.
     edit(package, "operator.yaml", "0.4.0", "0.3.0")

@@ -33,19 +33,6 @@ def faulty(valid: Path) -> Path:
     return valid
 
 
-def test_an_archive_is_verified_like_a_folder(run: Cli, valid: Path, tmp_path: Path) -> None:
-    with tarfile.open(tmp_path / "teapot.tgz", "w:gz") as archive:
-        archive.add(valid, ".")
-    assert run("package", "verify", str(tmp_path / "teapot.tgz")).out == "package is valid\n"
-
-
-def test_a_bare_name_is_a_folder_here(
-    run: Cli, valid: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(valid.parent)
-    assert run("package", "verify", valid.name).code == 0
-
-
 def test_warnings_alone_do_not_fail(run: Cli, valid: Path) -> None:
     (valid / "templates" / "cup.yaml").write_text("")
     ran = run("package", "verify", str(valid))

@@ -6,8 +6,6 @@ from kubectl_kudo.core.errors import ExitCode
 from tests.unit.cli.conftest import VERSION, Cli
 from tests.unit.cli.fake_api import FakeApi, status
 
-THROUGH = "│\u00a0\u00a0 "
-
 
 def test_plan_status_of_an_instance_that_never_ran(kudo: Cli, installed: FakeApi) -> None:
     text = "No plan ever run for instance - nothing to show for instance tea\n"

@@ -1,7 +1,5 @@
 """`repo add`, `list`, `remove`, `context` and `index`."""
 
-import hashlib
-import json
 from pathlib import Path
 
 import pytest
@@ -10,8 +8,6 @@ from kudo.repositories import read_index
 from tests.unit.cli.conftest import Cli
 from tests.unit.cli.repositories.server import PackageServer, status
 from tests.unit.kudo.packages.package_tree import operator, pack, write
-
-EMPTY = b"apiVersion: v1\nentries: {}\n"
 
 
 @pytest.fixture
@@ -41,26 +37,6 @@ def test_without_a_file_the_packages_of_the_command_line_are_used(run: Cli) -> N
     removed = run("repo", "remove", "builtin")
     assert (removed.code, removed.out) == (255, "")
     assert "comes with kubectl kudo" in removed.err
-
-
-def test_repositories_are_added_chosen_and_removed(
-    run: Cli, server: PackageServer, tmp_path: Path
-) -> None:
-    server.files["/v1/index.yaml"] = EMPTY
-    url = f"{server.url}/v1/"
-    added = run("repo", "add", "own", url)
-    assert (added.code, added.out) == (0, '"own" has been added to your repositories\n')
-    by_default = "To use it by default: kubectl kudo repo context own; else add --repo own\n"
-    assert added.err == by_default
-    assert server.paths() == ["/v1/index.yaml"]
-    assert settings(tmp_path).startswith('context: ""\nrepoVersion: v1\nrepositories:\n')
-    assert run("repo", "context", "own").out == ""
-    data = json.loads(run("repo", "list", "-o", "json").out)
-    assert (data["context"], data["repositories"][1]) == ("own", {"name": "own", "url": url})
-    removed = run("repo", "rm", "own")
-    assert removed.out == '"own" has been removed from your repositories\n'
-    assert removed.err == '"builtin" is now the repository that commands use by default\n'
-    assert 'no repo named "own" found' in run("repo", "context", "own").err
 
 
 def test_removal_stops_at_the_first_unknown_name(run: Cli, tmp_path: Path) -> None:
@@ -119,17 +95,6 @@ def test_a_list_that_cannot_be_read_is_named(run: Cli, tmp_path: Path) -> None:
 
 
 # The index
-
-
-def test_an_index_has_the_urls_and_digests_of_the_files(run: Cli, packages: Path) -> None:
-    ran = run("repo", "index", str(packages))
-    assert (ran.code, ran.out) == (0, f"index {packages}/index.yaml created.\n")
-    index = read_index((packages / "index.yaml").read_bytes())
-    newest = index.entries["t"][0]
-    assert newest.urls == ("http://localhost/t-2.0_0.2.0.tgz",)
-    content = (packages / "t-2.0_0.2.0.tgz").read_bytes()
-    assert newest.digest == hashlib.sha256(content).hexdigest()
-    assert index.generated
 
 
 def test_an_index_is_replaced_only_on_request(run: Cli, packages: Path) -> None:

@@ -210,16 +210,6 @@ def test_an_index_on_a_server_cannot_name_local_files(
     assert "which only an index in a folder may do" in kudo("install", "t").err
 
 
-def test_a_folder_is_a_repository_as_well(
-    kudo: Cli, api: FakeApi, publish: Any, repository: Path
-) -> None:
-    # BTO-16: packages of file URLs could not be read.
-    publish(operator("t"))
-    kudo("repo", "index", str(repository), "-w", "--url", f"file://{repository}")
-    kudo("repo", "add", "local", f"file://{repository}")
-    assert kudo("install", "t", "--repo", "local").code == 0
-
-
 def test_a_url_is_a_package(
     kudo: Cli, publish: Any, secure: PackageServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -74,12 +74,6 @@ def test_a_fatal_error_ends_the_waiting_at_once_and_names_step_and_message() -> 
     )
 
 
-def test_what_a_terminal_would_act_on_is_not_told() -> None:
-    obj = status("FATAL_ERROR", message="no\x1b[2J\n  water")(instance("deploy", "1"))
-    assert obj is not None
-    assert outcome_of(RUN, obj).text.endswith("at deploy.main.app: no\\x1b[2J\n  water")
-
-
 def test_an_instance_that_is_gone_cannot_become_ready() -> None:
     """KUDO 0.19 crashed (BTO-34)."""
     gone = Outcome(State.FAILED, "instance kitchen/tea was deleted while waiting for it")

@@ -5,10 +5,9 @@ from typing import Any
 import pytest
 
 from kubectl_kudo.core.tree import draw
-from kubectl_kudo.state.plan_view import original_node, plan_node, plans_node, shown_plan
+from kubectl_kudo.state.plan_view import plan_node, plans_node, shown_plan
 
 JsonObject = dict[str, Any]
-THROUGH = "│\u00a0\u00a0 "
 
 
 @pytest.fixture(autouse=True)
@@ -109,9 +108,3 @@ def test_a_plan_that_the_version_lacks_is_shown_all_the_same() -> None:
 def test_a_time_that_cannot_be_read_is_shown_as_it_is() -> None:
     obj = instance({}, deploy={"status": "COMPLETE", "lastUpdatedTimestamp": "noon"})
     assert "[COMPLETE], last updated noon\n" in tree(obj)
-
-
-def test_what_a_terminal_would_act_on_is_not_shown() -> None:
-    obj = instance({}, deploy={"status": "FATAL_ERROR", "message": "no\x1b[2J\u202e\n  water"})
-    for node in (plans_node(obj, PLANS), original_node(obj, PLANS)):
-        assert "[FATAL_ERROR] (no\\x1b[2J\\u202e water)" in draw([node])

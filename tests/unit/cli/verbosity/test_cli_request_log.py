@@ -16,7 +16,6 @@ from tests.unit.cli.conftest import KUBECONFIG, Cli
 from tests.unit.cli.fake_api import FakeApi
 
 PREFIX = re.compile(r"I\d{4} \d\d:\d\d:\d\d\.\d{6} +\d+ kubectl-kudo\] ")
-LINE = re.compile(r"GET http://127\.0\.0\.1:\d+(\S+) 200 OK in \d+ milliseconds")
 
 
 def lines(err: str) -> list[str]:
