@@ -72,12 +72,14 @@ class Storage:
         version: The latest resourceVersion.
         oldest: From which resourceVersion on there is a history.
         listeners: Called with every change after it was stored, in the same tick.
+        restored: Called after a backup was restored.
     """
 
     version: int = 1000
     oldest: int = 1000
     tables: dict[StorageName, Table] = field(default_factory=dict)
     listeners: list[Callable[[StorageName, Revision], None]] = field(default_factory=list)
+    restored: list[Callable[[], None]] = field(default_factory=list)
 
     def table(self, name: StorageName) -> Table:
         return self.tables.setdefault(name, Table())
@@ -115,12 +117,14 @@ class Storage:
     def restore(self, backup: "Backup") -> None:
         """Go back to a backup; its resourceVersions are given a second time, as by etcd.
 
-        Controllers of the server are not told, and watches go on.
+        Watches go on and show nothing of it; controllers of the server look at everything anew.
         """
         self.version = self.oldest = backup.version
         for name, table in self.tables.items():
             table.objects = dict(backup.objects.get(name, {}))
             table.history.clear()
+        for observer in self.restored:
+            observer()
 
     def compact(self) -> None:
         """Forget the history; watches and lists from an older version answer 410."""

@@ -47,6 +47,18 @@ class Collector:
     def start(self) -> None:
         """Follow the changes from now on."""
         self.storage.listeners.append(self._seen)
+        self.storage.restored.append(self._look_anew)
+
+    def _look_anew(self) -> None:
+        self._places.clear()
+        self._dependents.clear()
+        for name, obj in self.storage.everything():
+            uid = obj["metadata"]["uid"]
+            self._places[uid] = Place(name, key_of(obj))
+            for owner in _owners(obj):
+                self._dependents.setdefault(owner["uid"], {})[uid] = None
+        for uid in self._places:
+            self._later(uid)
 
     def _seen(self, name: StorageName, revision: Revision) -> None:
         new = revision.new

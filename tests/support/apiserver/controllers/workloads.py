@@ -117,6 +117,8 @@ class Workloads:
     def start(self) -> None:
         """Follow the changes from now on."""
         self.writer.storage.listeners.append(self._seen)
+        # A generation that a restore undid comes a second time.
+        self.writer.storage.restored.append(self._begun.clear)
 
     def make_healthy(self) -> None:
         """Have every workload become healthy, also those that are stuck; what failed stays so."""
