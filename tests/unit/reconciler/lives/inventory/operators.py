@@ -69,14 +69,15 @@ def _annotations(rng: Random, kind: str) -> JsonObject:
 
 
 def _templates(rng: Random) -> dict[str, dict[str, str]]:
-    """Draw what each task applies; some of it only while a parameter says so."""
+    """Draw what each task applies, at least one template; some only while a parameter says so."""
     found: dict[str, dict[str, str]] = {task: {} for task in _APPLIES}
     places = [(kind, _OF_INSTANCE + name) for kind, name in PLACES] + list(SHARED)
     # No two tasks of a version have the same object: each would put it on record for itself.
     for number, (kind, name) in enumerate(rng.sample(places, rng.randint(4, len(places)))):
         text = _object(rng, kind, name)
-        task = found[rng.choice(_APPLIES)]
-        task[f"{number}.yaml"] = _IF_ON % text if rng.random() < 0.25 else text
+        # An Apply task without templates is invalid, and its run is refused.
+        task = _APPLIES[number] if number < len(_APPLIES) else rng.choice(_APPLIES)
+        found[task][f"{number}.yaml"] = _IF_ON % text if rng.random() < 0.25 else text
     return found
 
 
