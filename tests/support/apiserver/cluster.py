@@ -5,6 +5,7 @@ import random
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Final
 
 from kubeio.client import Client
@@ -29,7 +30,12 @@ def moment() -> datetime:
 
 
 def rfc3339() -> str:
-    return moment().strftime("%Y-%m-%dT%H:%M:%SZ")
+    return _rfc3339(int(asyncio.get_running_loop().time()))
+
+
+@lru_cache(maxsize=16)
+def _rfc3339(seconds: int) -> str:
+    return (START + timedelta(seconds=seconds)).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from email.utils import format_datetime
+from functools import lru_cache
 from typing import NamedTuple
 from urllib.parse import unquote
 
@@ -140,7 +141,7 @@ class ApiServer:
 
     def date(self) -> str:
         """Return the Date header of an answer that is sent now."""
-        return format_datetime(datetime.fromisoformat(self.now()), usegmt=True)
+        return _http_date(self.now())
 
     def find_pod(self, namespace: str, name: str) -> JsonObject:
         return self.writer.find(Target(POD, namespace, name))
@@ -254,6 +255,11 @@ class ApiServer:
         if not request.query.get("fieldManager"):
             raise _without_manager()
         return self.writer.apply(target, patch, request.options)
+
+
+@lru_cache(maxsize=16)
+def _http_date(now: str) -> str:
+    return format_datetime(datetime.fromisoformat(now), usegmt=True)
 
 
 def refusal(error: StatusError) -> Response:

@@ -29,6 +29,8 @@ class Schema:
         open: Whether members that are not listed count as declared: the node leaves out what does
             not matter for merging.
         node: OpenAPI node of a CustomResourceDefinition, empty for other kinds.
+        free: Whether fields that the node does not list stay.
+        defaults: The fields that have a default.
     """
 
     fields: Mapping[str, "Schema"] = field(default_factory=dict)
@@ -39,6 +41,8 @@ class Schema:
     atomic: bool = False
     open: bool = False
     node: JsonObject = field(default_factory=dict)
+    free: bool = True
+    defaults: Mapping[str, "Schema"] = field(default_factory=dict)
 
     def member(self, key: str) -> "Schema":
         found = self.fields.get(key)
@@ -86,14 +90,17 @@ def from_openapi(node: JsonObject) -> Schema:
     items = node.get("items")
     list_type: ListType = node.get("x-kubernetes-list-type", "atomic")
     properties: JsonObject = node.get("properties") or {}
+    fields = {key: from_openapi(below) for key, below in properties.items()}
     return Schema(
-        fields={key: from_openapi(below) for key, below in properties.items()},
+        fields=fields,
         values=from_openapi(values) if isinstance(values, dict) else None,
         items=from_openapi(items) if isinstance(items, dict) else None,
         list_type=list_type,
         keys=dict.fromkeys(node.get("x-kubernetes-list-map-keys") or ()),
         atomic=node.get("x-kubernetes-map-type") == "atomic",
         node=node,
+        free=bool(not node or node.get("x-kubernetes-preserve-unknown-fields") or values),
+        defaults={key: below for key, below in fields.items() if "default" in below.node},
     )
 
 

@@ -28,27 +28,21 @@ def completed(obj: JsonObject, schema: Schema) -> JsonObject:
 
 
 def _completed(value: Json, schema: Schema) -> Json:
+    if not schema.node:
+        return value
     if isinstance(value, list):
         return [_completed(item, schema.item) for item in value]
     if not isinstance(value, dict):
         return value
     found = {}
-    free = _is_free(schema)
     for key, below in value.items():
-        member = schema.fields.get(key) or (schema.member(key) if free else None)
+        member = schema.fields.get(key) or (schema.member(key) if schema.free else None)
         if member is not None and not _is_dropped(below, member):
             found[key] = _completed(below, member) if isinstance(below, dict | list) else below
-    for key, member in schema.fields.items():
-        if "default" in member.node and key not in found:
+    for key, member in schema.defaults.items():
+        if key not in found:
             found[key] = _completed(member.node["default"], member)
     return found
-
-
-def _is_free(schema: Schema) -> bool:
-    """Whether fields that are not listed stay."""
-    node = schema.node
-    free = node.get("x-kubernetes-preserve-unknown-fields") or node.get("additionalProperties")
-    return not node or bool(free)
 
 
 def _is_dropped(value: Json, schema: Schema) -> bool:
@@ -68,6 +62,8 @@ def problems(obj: JsonObject, old: JsonObject, schema: Schema) -> list[Cause]:
 
 def _problems(value: Json, schema: Schema, path: str) -> Iterator[Cause]:
     node = schema.node
+    if not node:
+        return
     if "type" in node and not _has_type(value, node["type"]):
         yield _of_type(value, node["type"], path)
         return

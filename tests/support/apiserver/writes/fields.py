@@ -4,7 +4,8 @@ A path is a tuple of the elements that FieldsV1 writes: `f:NAME`, `k:{KEYS}` or 
 are those of structured-merge-diff, which the API server uses for managedFields.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from kubeio.types import Json, JsonObject
@@ -155,24 +156,20 @@ def _without(value: Json, gone: Paths, prefixes: set[Path], schema: Schema, path
     return {element[2:]: below for element, below in left.items()}
 
 
-def encode(paths: Iterable[Path]) -> JsonObject:
-    """Return a set of paths as FieldsV1."""
-    members = sorted(paths)
+@lru_cache(maxsize=1024)
+def encode(paths: Paths) -> JsonObject:
+    """Return a set of paths as FieldsV1, which is not to be changed."""
     root: JsonObject = {}
-    for path in members:
-        _node(root, path)
-    for path in members:
-        node = _node(root, path)
+    nodes = {}
+    for path in sorted(paths):
+        node = root
+        for element in path:
+            node = node.setdefault(element, {})
+        nodes[path] = node
+    for node in nodes.values():
         if node:
             node["."] = {}
     return root
-
-
-def _node(root: JsonObject, path: Path) -> JsonObject:
-    node = root
-    for element in path:
-        node = node.setdefault(element, {})
-    return node
 
 
 def decode(tree: JsonObject) -> Paths:

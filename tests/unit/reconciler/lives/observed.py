@@ -103,6 +103,7 @@ class Observed:
         self.events: dict[tuple[str, str, str], JsonObject] = {}
         self._admission = admission
         self._versions: dict[str, OperatorVersion] = {}
+        self._parsed_last: dict[str, tuple[str, Instance]] = {}
         self._known: defaultdict[str, list[OperatorVersion]] = defaultdict(list)
         self.records = Records(server, self._versions_of)
         server.storage.listeners.append(self._written)
@@ -127,7 +128,7 @@ class Observed:
     def _instance(self, revision: Revision) -> None:
         raw = revision.new
         uid = raw["metadata"]["uid"]
-        new = Instance.from_wire(raw)
+        new = self._parsed(raw)
         story = self.stories.setdefault(uid, Story(new.metadata.name))
         if revision.old is None:
             self._admitted(story, None, new)
@@ -139,7 +140,7 @@ class Observed:
             story.gone = True
             story.let_go = names.FINALIZER_CLEANUP not in finalizers
             return
-        old = Instance.from_wire(revision.old)
+        old = self._parsed(revision.old)
         by = self._by()
         if by != "reconciler":
             entries = new.plan_status.values()
@@ -169,6 +170,15 @@ class Observed:
             run = new.status.last_run.uid or ""
             if run and run not in story.order:
                 story.wrote(run)
+
+    def _parsed(self, raw: JsonObject) -> Instance:
+        """Parse a state once: what a write makes is what the next one finds."""
+        metadata = raw["metadata"]
+        version, found = self._parsed_last.get(metadata["uid"], ("", None))
+        if found is None or version != metadata["resourceVersion"]:
+            found = Instance.from_wire(raw)
+            self._parsed_last[metadata["uid"]] = metadata["resourceVersion"], found
+        return found
 
     def _by(self) -> str:
         request = self.server.serving

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from functools import cache
 
 import orjson
 
@@ -222,4 +223,9 @@ def play(body: Callable[[Scene], Awaitable[None]], *options: str, sort: Sort = "
         admin, _ = life.cluster.client()
         await body(Scene(life, network, admin))
 
-    passes(main, sort, settings=Settings.read(options, {}))
+    passes(main, sort, settings=_settings(options))
+
+
+@cache
+def _settings(options: tuple[str, ...]) -> Settings:
+    return Settings.read(options, {})
