@@ -13,7 +13,8 @@ LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 VALID = re.compile(rf"{LABEL}(\.{LABEL})*")
 UID = "1c2d3e4f-0000-4000-8000-aaaaaaaaaaaa"
 
-_names = st.from_regex(VALID, fullmatch=True).filter(lambda name: len(name) <= 253)
+_labels = st.text("a0-", min_size=1, max_size=80).map(lambda text: text.strip("-") or "b")
+_names = st.lists(_labels, min_size=1, max_size=3).map(".".join)
 _uids = st.one_of(
     st.uuids(version=4).map(str), st.text(st.characters(exclude_categories=["Cs"]), max_size=300)
 )

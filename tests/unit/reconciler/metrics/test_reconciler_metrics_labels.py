@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from kudo_reconciler.metrics import labels as words
@@ -26,9 +27,15 @@ REFUSES_RUNS = [
 ]
 
 
+@cache
+def parsed(file: Path) -> list[ast.AST]:
+    """Return the nodes of a module."""
+    return [*ast.walk(ast.parse(file.read_text(encoding="utf-8")))]
+
+
 def calls(files: list[Path], *names: str) -> Iterator[ast.Call]:
     for file in files:
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        for node in parsed(file):
             if isinstance(node, ast.Call) and _name(node.func) in names:
                 yield node
 

@@ -22,7 +22,7 @@ from kudo_reconciler.objects.ownership import controller_of
 from kudo_reconciler.objects.records.entries import answer_of
 from tests.unit.kubeio.fake_api import WIDGET, FakeApi, fake_api, until
 
-_PODS = 1000
+_PODS = 200
 _BYTES = 4096
 
 
@@ -111,7 +111,7 @@ def _of_instance(obj: JsonObject) -> list[str]:
 
 
 def _bytes_per_pod(**options: Any) -> float:
-    """Return what each of 1,000 cached pods takes, indexes included."""
+    """Return what each of the cached pods takes, indexes included."""
     texts = [orjson.dumps(_pod(number)) for number in range(_PODS)]
     tracemalloc.start()
     try:

@@ -66,7 +66,7 @@ def test_no_object_of_a_template_ends_in_an_internal_error() -> None:
     async def body(scene: Scene) -> None:
         scene.life.cluster.workloads.outcome = lambda _: Outcome("stuck")
         await scene.life.put_version(version("{{ .Params.TEXT }}", deploy=["apply"]))
-        objects = cases(list(odd_objects()), lambda one: str(one.get("kind")), each=4)
+        objects = cases(list(odd_objects()), lambda one: str(one.get("kind")), each=2)
         for number, one in enumerate(objects):
             await scene.life.user.create(f"i{number}", {"TEXT": orjson.dumps(one).decode()})
         names = [f"i{number}" for number in range(len(objects))]

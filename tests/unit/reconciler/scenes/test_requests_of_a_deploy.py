@@ -76,7 +76,7 @@ def test_runs_that_were_scheduled_together_share_the_reads_of_their_version() ->
         counted(scene)
         # Each worker reads it once; who comes after that goes by what was read.
         scene.network.held = lambda sent: 0.0 if sent.method == "GET" else 0.1
-        names = [f"i-{number}" for number in range(60)]
+        names = [f"i-{number}" for number in range(40)]
         await scene.install(*names, of=of)
         assert 0 < counted(scene)["GET operatorversions"] <= 2 * 16
 

@@ -266,7 +266,7 @@ def test_uninstall_waits_for_an_api_server_that_fails() -> None:
 
 def test_uninstall_of_all_that_share_an_object_deletes_it_however_many_they_are() -> None:
     async def body(scene: Scene) -> None:
-        names = [f"i{number:02}" for number in range(20)]
+        names = [f"i{number:02}" for number in range(17)]
         await scene.install(*names, of=version(role(**GOES), deploy=["apply"]))
         stored = scene.stored(ROLES, "role")
         assert stored is not None
@@ -282,13 +282,13 @@ def test_uninstall_of_all_that_share_an_object_deletes_it_however_many_they_are(
 
 def test_uninstall_of_some_keeps_the_object_for_the_others() -> None:
     async def body(scene: Scene) -> None:
-        names = [f"i{number:02}" for number in range(20)]
+        names = [f"i{number:02}" for number in range(17)]
         await scene.install(*names, of=version(role(**GOES), deploy=["apply"]))
-        for name in names[:19]:
+        for name in names[:16]:
             await scene.life.user.delete(name)
         await asyncio.sleep(120)
         assert scene.stored(ROLES, "role") is not None
-        await scene.delete(names[19])
+        await scene.delete(names[16])
         assert scene.stored(ROLES, "role") is None
 
     play(body)
@@ -297,7 +297,7 @@ def test_uninstall_of_some_keeps_the_object_for_the_others() -> None:
 @pytest.mark.parametrize("many", [False, True])
 def test_an_instance_that_is_deleted_without_a_release_is_told_what_stays(many: bool) -> None:
     async def body(scene: Scene) -> None:
-        names = [f"i{number:02}" for number in range(20 if many else 2)]
+        names = [f"i{number:02}" for number in range(17 if many else 2)]
         await scene.install(*names, of=version(role(), deploy=["apply"]))
         # The collector of a real cluster is not as fast.
         scene.network.late["inventories"] = 5.0

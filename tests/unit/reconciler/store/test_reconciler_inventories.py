@@ -400,7 +400,7 @@ def inventories(count: int, objects: int) -> Iterable[JsonObject]:
 
 
 def test_an_object_on_record_takes_less_than_a_kibibyte_of_memory() -> None:
-    count, objects = 200, 20
+    count, objects = 50, 20
     gc.collect()
     tracemalloc.start()
     kept = [kept_inventory(body) for body in inventories(count, objects)]

@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from kubeio.types import JsonObject
+from tests.support.selection.cases import cases
 from tests.unit.reconciler.lives.life import Life, passes
 from tests.unit.reconciler.scenes.scene import (
     SECRETS,
@@ -122,10 +123,14 @@ def test_it_goes_with_the_instance() -> None:
 # Crashes
 
 
-@pytest.mark.parametrize(
-    ("tasks", "write"),
-    [(tasks, n + 1) for tasks, writes in ((ONE_TASK, 6), (TWO_TASKS, 8)) for n in range(writes)],
+WRITES = cases(
+    [(ONE_TASK, n) for n in range(1, 7)] + [(TWO_TASKS, n) for n in range(1, 9)],
+    lambda case: len(case[0]),
+    each=4,
 )
+
+
+@pytest.mark.parametrize(("tasks", "write"), WRITES)
 def test_the_content_that_was_made_first_stays_whenever_the_process_dies(
     tasks: list[str], write: int
 ) -> None:
