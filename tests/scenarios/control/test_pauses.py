@@ -56,24 +56,6 @@ async def test_a_paused_run_records_what_becomes_healthy_sends_nothing_and_goes_
     assert len(await world.events("PlanStarted")) == 2
 
 
-async def test_a_reconciler_that_is_killed_during_a_pause_sends_nothing_until_it_is_resumed(
-    world: World,
-) -> None:
-    uid = await paused(world)
-    await world.reconciler.kill()
-    await world.reconciler.start()
-
-    seen = await until_observed(world)
-
-    assert instances.steps(seen, "slow")["phase2.last"] == "PENDING"
-    assert await world.find(CONFIG_MAPS, "i-last") is None
-    assert instances.reason_of(seen) == HELD_UP
-    await resume(world)
-    ended = await world.until_complete("i", "slow")
-    assert instances.entry(ended, "slow")["uid"] == uid
-    assert len(await world.events("PlanStarted")) == 2
-
-
 async def test_an_idle_instance_stays_ready_and_a_change_waits_for_the_end_of_the_pause(
     world: World,
 ) -> None:

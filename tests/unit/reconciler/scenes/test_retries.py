@@ -11,7 +11,7 @@ from kubeio.types import JsonObject
 from kudo_reconciler.resources import INSTANCES
 from tests.support import build
 from tests.support.apiserver.controllers.workloads import Outcome
-from tests.unit.reconciler.scenes.scene import CONFIG_MAPS, Scene, of_kind, play
+from tests.unit.reconciler.scenes.scene import Scene, of_kind, play
 
 JOBS = Resource("batch", "v1", "Job", "jobs", namespaced=True)
 
@@ -123,20 +123,6 @@ def test_past_the_webhooks_a_retry_is_decided_by_the_same_rules(
         assert scheduled(scene) == {}
         assert scene.told(reason)
         assert scene.entry("i", "deploy")["uid"] == failed
-
-    after_a_failure(body)
-
-
-def test_from_a_step_of_its_own_choice() -> None:
-    async def body(scene: Scene, failed: str) -> None:
-        await ask(scene, planName="deploy", retryOf=failed, **{"from": "p.s2"})
-        await scene.until_idle("i")
-        entry = scene.entry("i", "deploy")
-        assert entry["status"] == "COMPLETE"
-        assert entry["phases"][0]["steps"][1]["message"] == (
-            "assumed finished by the retry from p.s2"
-        )
-        assert scene.stored(CONFIG_MAPS, "after") is not None
 
     after_a_failure(body)
 
