@@ -11,8 +11,6 @@ from tests.support.cluster.site import Site
 from tests.support.gomodules import CERT_MANAGER, PROMETHEUS_OPERATOR, module_folder
 from tools.chart.helm import NAMESPACE
 
-pytestmark = pytest.mark.cluster
-
 _RESTRICTED = "chart-restricted"
 _LEVEL = "pod-security.kubernetes.io"
 _MONITORING = ("servicemonitors", "prometheusrules")

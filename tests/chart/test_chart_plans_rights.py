@@ -14,8 +14,6 @@ from tests.support.cluster.site import CONFIGURATION_KINDS, KubectlError, Site
 from tests.support.cluster.waiting import wait_until
 from tools.chart.helm import CHART, NAMESPACE, Json
 
-pytestmark = pytest.mark.cluster
-
 _RECONCILER = f"system:serviceaccount:{NAMESPACE}:kudo-reconciler"
 _SHORT_LEASE = ("--lease-duration=3", "--lease-renew-deadline=2", "--lease-retry=0.5")
 

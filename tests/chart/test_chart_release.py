@@ -25,8 +25,6 @@ from tests.support.cluster.site import (
 )
 from tools.chart.helm import CHART, NAMESPACE, HelmError, Json, helm
 
-pytestmark = pytest.mark.cluster
-
 _WAIT = ("--wait", "--timeout=120s")
 _ARGUMENTS = "/spec/template/spec/containers/0/args"
 _INSTANCE = """\

@@ -13,8 +13,6 @@ from kudo_cluster.installation import Service
 from tests.support.cluster.site import CONFIGURATION, Site
 from tools.chart.helm import CHART, NAMESPACE, HelmError, Json
 
-pytestmark = pytest.mark.cluster
-
 _WAIT = ("--wait", "--timeout=120s")
 _ADOPT = ("--take-ownership", "--force-conflicts")
 _OLD = "kudo-manager-instance-admission-webhook-config"

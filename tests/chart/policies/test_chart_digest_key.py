@@ -7,8 +7,6 @@ import pytest
 from tests.support.cluster.site import Site
 from tools.chart.helm import NAMESPACE
 
-pytestmark = pytest.mark.cluster
-
 _KEY = "kudo-digest-key"
 _THERE = f"--namespace={NAMESPACE}"
 

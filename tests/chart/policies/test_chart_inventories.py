@@ -12,8 +12,6 @@ from kudo_cluster.installation import Service
 from tests.support.cluster.site import KubectlError, Site, wait_until
 from tools.chart.helm import NAMESPACE, Json
 
-pytestmark = pytest.mark.cluster
-
 _KIND = "inventories.kudo.dev"
 _KEY = "kudo-digest-key"
 _POLICY = "kudo-inventories"

@@ -12,8 +12,6 @@ import pytest
 from tests.support.cluster.site import CONFIGURATION, KubectlError, Site, wait_until
 from tools.chart.helm import Json
 
-pytestmark = pytest.mark.cluster
-
 _VALIDATING = "validatingwebhookconfigurations"
 _MUTATING = "mutatingwebhookconfigurations"
 _REFUSED = "kudo-webhook-registration: the account of KUDO's webhook may"

@@ -12,7 +12,7 @@ from kudo_cluster import Cluster
 from kudo_cluster.control_plane.kubeconfig import Role
 from tests.support.cluster.kubectl import Kubectl
 
-pytestmark = [pytest.mark.cluster, pytest.mark.smoke]
+pytestmark = pytest.mark.smoke
 
 _SECONDS, _POLL = 30.0, 0.1
 

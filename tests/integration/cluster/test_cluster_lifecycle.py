@@ -30,7 +30,6 @@ from kudo_cluster.progress import silent
 if TYPE_CHECKING:
     from tests.support.cluster.kubectl import Kubectl
 
-pytestmark = pytest.mark.cluster
 
 _PATIENCE = 60.0
 

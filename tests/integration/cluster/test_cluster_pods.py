@@ -16,8 +16,6 @@ from tests.support.cluster.resources import JOBS
 
 ENDPOINTS = Resource("", "v1", "Endpoints", "endpoints", namespaced=True)
 
-pytestmark = pytest.mark.cluster
-
 
 def _template(
     restart: str, annotations: Mapping[str, str] | None = None, image: str = "example/app:1"

@@ -12,8 +12,6 @@ from kudo_cluster.tenancy import allow_tenant, give_rights, may
 from tests.support.cluster.kubectl import Kubectl, new_namespace
 from tests.support.cluster.strict import strict
 
-pytestmark = pytest.mark.cluster
-
 _WITHOUT_GATE = ("--feature-gates=ConstrainedImpersonation=false",)
 
 

@@ -16,7 +16,6 @@ from kudo_cluster import Cluster
 if TYPE_CHECKING:
     from tests.support.cluster.kubectl import Kubectl
 
-pytestmark = pytest.mark.cluster
 
 _MESSAGE = "not while the test is watching"
 

@@ -19,8 +19,6 @@ _KINDS += ",mutatingwebhookconfigurations,validatingadmissionpolicies"
 _KINDS += ",validatingadmissionpolicybindings"
 _DEMO = [sys.executable, str(ROOT / "tools/demo/demo.py"), "--context", "current"]
 
-pytestmark = pytest.mark.cluster
-
 
 def environment(cluster: Cluster, tmp_path: Path) -> dict[str, str]:
     path = os.pathsep.join([str(cluster.binary("kubectl").parent), os.environ["PATH"]])

@@ -10,7 +10,7 @@ from tests.integration.conformance.differences import DIFFERENCES
 from tests.integration.conformance.recording import Recorder
 from tests.integration.conformance.scripts import NAMESPACES, SCRIPTS, Script
 
-pytestmark = [pytest.mark.cluster, pytest.mark.smoke]
+pytestmark = pytest.mark.smoke
 
 
 async def heard(client: Client, script: Script) -> list[Json]:

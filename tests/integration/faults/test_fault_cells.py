@@ -24,7 +24,7 @@ from tests.faults.cells.matrix import (
 from tests.faults.cells.matrix import part as few
 from tests.faults.injection.faults import Fault
 
-pytestmark = [pytest.mark.cluster, pytest.mark.campaign]
+pytestmark = pytest.mark.campaign
 
 SAMPLE = Sample(few, kept=())
 

@@ -12,7 +12,6 @@ from kudo_cluster.installation import Installation
 from tests.bench.tenants.tenants import Tenants
 from tests.support.hostile import Input, inputs
 
-pytestmark = pytest.mark.cluster
 _AT_ONCE = 3
 
 

@@ -4,8 +4,6 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-import pytest
-
 from kudo_cluster.installation import Installation
 from kudo_cluster.progress import silent
 from tests.faults.cells.campaign import Campaign
@@ -16,8 +14,6 @@ from tests.support.build import Json
 from tests.support.cluster.clients import client_of, new_namespace
 from tests.support.cluster.resources import JOBS
 from tests.support.cluster.world import World
-
-pytestmark = pytest.mark.cluster
 
 APPLY, DELETE = "apply jobs.batch i-job", "delete jobs.batch i-job"
 VERSION: Json = build.operator_version(

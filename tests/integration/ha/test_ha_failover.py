@@ -17,8 +17,6 @@ from tests.support.cluster.resources import CONFIG_MAPS, JOBS
 from tests.support.cluster.waiting import wait_until
 from tests.support.cluster.world import World
 
-pytestmark = pytest.mark.cluster
-
 # Nobody waits for such a lease to run out: what passes was handed over.
 LONG_LEASE = ("--lease-duration=900", "--lease-renew-deadline=30", "--lease-retry=1")
 USUAL_LEASE = ("--lease-duration=15", "--lease-renew-deadline=10", "--lease-retry=2")

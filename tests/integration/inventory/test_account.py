@@ -37,7 +37,6 @@ from tests.support.world.records import (
     version,
 )
 
-pytestmark = pytest.mark.cluster
 __all__ = ["admin_kubectl", "strict"]
 
 NOT_PRUNED = "ObjectsNotPruned"

@@ -34,8 +34,6 @@ from tests.support.world.records import (
     version,
 )
 
-pytestmark = pytest.mark.cluster
-
 SERVICE = build.template(
     {
         "apiVersion": "v1",

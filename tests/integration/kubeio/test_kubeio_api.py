@@ -15,7 +15,7 @@ from kubeio.types import JsonObject
 from kudo_cluster import Cluster
 from tests.integration.kubeio.conftest import CONFIG_MAP, DEPLOYMENT, NAMESPACE
 
-pytestmark = [pytest.mark.cluster, pytest.mark.smoke]
+pytestmark = pytest.mark.smoke
 
 
 def config_map(namespace: str, name: str = "a", **data: str) -> JsonObject:

@@ -14,7 +14,7 @@ from kubeio.types import JsonObject
 from kudo_cluster import Cluster
 from tests.integration.kubeio.conftest import CONFIG_MAP
 
-pytestmark = [pytest.mark.cluster, pytest.mark.smoke]
+pytestmark = pytest.mark.smoke
 
 ACCOUNT = Resource("", "v1", "ServiceAccount", "serviceaccounts", namespaced=True)
 POD = Resource("", "v1", "Pod", "pods", namespaced=True)

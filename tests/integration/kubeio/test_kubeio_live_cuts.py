@@ -18,8 +18,6 @@ from kubeio.types import JsonObject
 from kudo_cluster import Cluster
 from tests.integration.kubeio.conftest import CONFIG_MAP, until
 
-pytestmark = pytest.mark.cluster
-
 
 class Wire:
     """Forwards TCP to the API server; can cut what is open, refuse what comes, or go silent."""

@@ -11,7 +11,7 @@ from kubeio.resource import Resource
 from kubeio.types import JsonObject
 from tests.integration.kubeio.conftest import CONFIG_MAP, CRD, DEPLOYMENT
 
-pytestmark = [pytest.mark.cluster, pytest.mark.smoke]
+pytestmark = pytest.mark.smoke
 
 
 def gadget_crd() -> JsonObject:

@@ -20,7 +20,7 @@ from kudo_cluster import Cluster
 from tests.integration.kubeio.conftest import CONFIG_MAP, until
 from tests.support.informers import reached
 
-pytestmark = [pytest.mark.cluster, pytest.mark.smoke]
+pytestmark = pytest.mark.smoke
 
 SECRET = Resource("", "v1", "Secret", "secrets", namespaced=True)
 LABELS = {"heritage": "kudo"}

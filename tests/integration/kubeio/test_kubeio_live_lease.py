@@ -26,8 +26,6 @@ from kudo_cluster import Cluster
 from serving.turns import TimedLoop, follow_turns
 from tests.integration.kubeio.conftest import CONFIG_MAP, until
 
-pytestmark = pytest.mark.cluster
-
 PROGRAM = Path(__file__).with_name("lease_candidate.py")
 SHORT = LeaseTimes(duration=3.0, renew_deadline=2.0, retry=0.2)
 # Room enough for a machine that has other things to do.

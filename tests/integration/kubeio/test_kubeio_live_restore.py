@@ -29,8 +29,6 @@ from kudo_cluster.programs.binaries import Binaries
 from tests.integration.kubeio.conftest import CONFIG_MAP, until
 from tests.support.informers import reached
 
-pytestmark = pytest.mark.cluster
-
 LOST = 200
 """Writes after the backup: more than an API server makes when it starts."""
 

@@ -11,7 +11,6 @@ from kudo.removed_apis import modernized
 from tests.integration.removed_apis.yesterday import UPGRADED
 
 Json = dict[str, Any]
-pytestmark = pytest.mark.cluster
 
 
 def _title(obj: Json) -> str:

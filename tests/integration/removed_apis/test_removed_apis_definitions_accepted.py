@@ -12,7 +12,6 @@ from tests.integration.removed_apis.yesterday import definition
 from tests.support.cluster.waiting import wait_until
 
 Json = dict[str, Any]
-pytestmark = pytest.mark.cluster
 CRDS = Resource(
     "apiextensions.k8s.io",
     "v1",

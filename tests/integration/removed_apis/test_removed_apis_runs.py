@@ -14,7 +14,6 @@ from tests.support.cluster.resources import DEPLOYMENTS
 from tests.support.cluster.waiting import wait_until
 from tests.support.cluster.world import World
 
-pytestmark = pytest.mark.cluster
 _REASON = "RemovedAPIVersion"
 _GROUP = "yesterday.example.com"
 _ROLES = Resource(yesterday.RBAC, "v1", "ClusterRole", "clusterroles", namespaced=False)

@@ -24,8 +24,6 @@ from tests.support.cluster.commands import Done, run
 from tests.support.cluster.kubectl import Kubectl
 from tests.support.cluster.world import World
 
-pytestmark = pytest.mark.cluster
-
 TENANT: Final = "mallory"
 CONTENT: Final = "hunter2-is-the-password"
 """Content of Secrets that no text may show."""

@@ -13,8 +13,6 @@ from tests.support.cluster.clients import client_of, new_namespace
 from tests.support.cluster.world import World
 from tests.support.prefork import Prefork
 
-pytestmark = pytest.mark.cluster
-
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 REAL = {"galera", "pipe-page"}
 """Their pods must really run."""

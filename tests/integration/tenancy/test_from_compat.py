@@ -1,7 +1,5 @@
 """A living installation goes from compat to strict mode and back, and no workload notices."""
 
-import pytest
-
 from kubeio.kinds import PODS
 from kudo_cluster import Cluster
 from tests.integration.tenancy.admin import as_admin
@@ -11,8 +9,6 @@ from tests.support.cluster.kubectl import Kubectl
 from tests.support.cluster.resources import CONFIG_MAPS, DEPLOYMENTS
 from tests.support.cluster.strict import strict
 from tests.support.cluster.world import World
-
-pytestmark = pytest.mark.cluster
 
 VERSION = build.operator_version(
     "web-1",

@@ -15,8 +15,6 @@ from tests.support.cluster.kubectl import Kubectl
 from tests.support.cluster.resources import CONFIG_MAPS, DEPLOYMENTS, INSTANCES
 from tests.support.cluster.world import World
 
-pytestmark = pytest.mark.cluster
-
 OWNER = "instances.kudo.dev/finalizers"
 """Our owner references block the deletion of the Instance, which `update` on this permits."""
 SECRET: Json = {

@@ -1,7 +1,5 @@
 """Orphans are read and deleted as the account of their Instance, and by its rights alone."""
 
-import pytest
-
 from tests.integration.tenancy.test_who_acts import OWNER, grant
 from tests.support import build
 from tests.support.build import Json
@@ -10,8 +8,6 @@ from tests.support.cluster.events import until_event
 from tests.support.cluster.kubectl import Kubectl
 from tests.support.cluster.resources import CONFIG_MAPS
 from tests.support.cluster.world import World
-
-pytestmark = pytest.mark.cluster
 
 REQUEST = "kudo.dev/prune-requested-at"
 

@@ -29,8 +29,6 @@ from tests.support.cluster.waiting import wait_until
 from tests.support.cluster.world import World
 from tests.support.cluster.writers import PARAMETER, until_written, writing
 
-pytestmark = pytest.mark.cluster
-
 MANIFEST = ROOT / "certs" / "cert-manager.yaml"
 LEAF, AUTHORITY = "kudo-webhook-tls", "kudo-webhook-ca"
 _INJECT = {"cert-manager.io/inject-ca-from": f"{NAMESPACE}/kudo-webhook"}

@@ -22,8 +22,6 @@ from tests.support import build
 from tests.support.cluster.waiting import wait_until
 from tests.support.cluster.world import World
 
-pytestmark = pytest.mark.cluster
-
 SHORT = ("--leaf-lifetime=15s", "--ca-lifetime=36s")
 QUICK = ("--leaf-lifetime=30s", "--ca-lifetime=12h")
 

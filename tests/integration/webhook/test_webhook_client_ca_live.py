@@ -20,8 +20,6 @@ from tests.support.cluster.clients import new_namespace
 from tests.support.cluster.resources import INSTANCES, VERSIONS
 from tests.support.cluster.waiting import wait_until
 
-pytestmark = pytest.mark.cluster
-
 
 @dataclass
 class Presenting:

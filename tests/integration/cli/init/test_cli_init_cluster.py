@@ -15,8 +15,6 @@ from tests.support.cluster.initialising import BUILT_IN, STEPS, init
 from tests.support.cluster.site import CONFIGURATION, CONFIGURATION_KINDS, CRDS, Site
 from tools.chart.helm import NAMESPACE, Json
 
-pytestmark = pytest.mark.cluster
-
 
 @pytest.mark.usefixtures("without_crds")
 def test_everything_gets_there_and_the_second_time_nothing_changes(site: Site) -> None:

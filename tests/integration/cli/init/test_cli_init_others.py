@@ -15,8 +15,6 @@ from tests.support.cluster.initialising import BUILT_IN, STEPS, init
 from tests.support.cluster.site import CONFIGURATION, CONFIGURATION_KINDS, Site
 from tools.chart.helm import NAMESPACE, Json
 
-pytestmark = pytest.mark.cluster
-
 OLD = "kudo-manager-instance-admission-webhook-config"
 _CHART_TESTS = Path(__file__).parents[3] / "chart"
 _CERT_MANAGER_CRDS = ("certificates", "certificaterequests", "issuers", "clusterissuers")

@@ -29,7 +29,7 @@ from tests.support.cluster.clients import new_namespace
 from tests.support.cluster.resources import INSTANCES, NODES, POLICIES
 from tests.support.cluster.waiting import wait_until
 
-pytestmark = [pytest.mark.cluster, pytest.mark.asyncio(loop_scope="session")]
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 LONG = 600
 """Seconds of faults that the end of the step undoes."""

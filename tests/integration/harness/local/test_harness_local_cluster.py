@@ -30,7 +30,7 @@ from tests.integration.harness.local.objects import (
 from tests.support.cluster.resources import INSTANCES, NODES
 from tests.support.cluster.waiting import wait_until
 
-pytestmark = [pytest.mark.cluster, pytest.mark.asyncio(loop_scope="session")]
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 _PATIENCE = 60.0
 INIT = Command(command="kubectl kudo init", place=Place("kudo-test.yaml", 3))
