@@ -12,7 +12,8 @@ from kubeio.discovery import Discovery
 from kubeio.errors import AlreadyExists, UnknownKind
 from kubeio.resource import Resource
 from kudo_cluster import Cluster
-from tests.integration.conformance.scripts import WIDGET_DEFINITION, WIDGETS
+from tests.integration.conformance.scripts.objects import WIDGETS
+from tests.integration.conformance.scripts.widgets import WIDGET_DEFINITION
 from tests.support.apiserver.controllers.collector import Collector
 from tests.support.apiserver.network.transport import CONFIG, MemoryTransport
 from tests.support.apiserver.server import ApiServer

@@ -5,12 +5,25 @@ import uuid
 import pytest
 
 from kubeio.client import Client
+from kubeio.kinds import NAMESPACES
 from kubeio.types import Json
 from tests.integration.conformance.differences import DIFFERENCES
 from tests.integration.conformance.recording import Recorder
-from tests.integration.conformance.scripts import NAMESPACES, SCRIPTS, Script
+from tests.integration.conformance.scripts import (
+    applying,
+    creating,
+    custom_resources,
+    deleting,
+    kinds,
+    listing,
+    patching,
+)
+from tests.integration.conformance.scripts.objects import Script
 
 pytestmark = pytest.mark.smoke
+
+_SUBJECTS = (creating, patching, custom_resources, applying, deleting, listing, kinds)
+SCRIPTS = {name: script for subject in _SUBJECTS for name, script in subject.SCRIPTS.items()}
 
 
 async def heard(client: Client, script: Script) -> list[Json]:
