@@ -44,7 +44,9 @@ async def kubectl_wait(world: World, what: str) -> Done:
     )
 
 
-async def test_kubectl_waits_for_ready_after_the_creation(world: World) -> None:
+async def test_kubectl_waits_for_ready_after_the_creation_and_after_an_update(
+    world: World,
+) -> None:
     await install(world)
 
     done = await kubectl_wait(world, "Ready")
@@ -55,11 +57,6 @@ async def test_kubectl_waits_for_ready_after_the_creation(world: World) -> None:
     assert instances.entry(instance, "deploy")["status"] == "COMPLETE"
     assert not instances.scheduled(instance)
     assert (await world.get(DEPLOYMENTS, "i-web"))["status"]["readyReplicas"] == 1
-
-
-async def test_kubectl_waits_for_ready_after_an_update(world: World) -> None:
-    await install(world)
-    await kubectl_wait(world, "Ready")
 
     stored = await world.patch("i", {"parameters": {"REPLICAS": "3"}})
     # Ready is still True of the generation before: only observedGeneration tells.
@@ -85,19 +82,6 @@ async def test_a_plan_that_is_triggered_once_kubectl_saw_ready_is_not_lost(world
     await world.until_complete("i")
     assert len(uids) == 5
     assert len(await world.events("PlanStarted")) == 6
-
-
-async def test_an_instance_at_rest_has_the_one_condition_that_suites_for_019_assert(
-    world: World,
-) -> None:
-    await install(world)
-
-    done = await kubectl_wait(world, "Ready")
-
-    assert done.code == 0, done.output
-    instance = await world.until_complete("i")
-    [only] = instance["status"]["conditions"]
-    assert (only["type"], only["status"]) == ("Ready", "True")
 
 
 async def test_kubectl_waits_for_stalled_where_a_plan_fails(world: World) -> None:

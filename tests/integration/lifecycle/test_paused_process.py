@@ -1,12 +1,7 @@
 """A process of the reconciler that stood still goes on from the state as it is."""
 
 import signal
-from collections.abc import AsyncIterator
 
-import pytest
-
-from kubeio.client import Client
-from kubeio.connection.config import load_config
 from tests.support import build, instances
 from tests.support.build import Json
 from tests.support.cluster.resources import CONFIG_MAPS
@@ -29,14 +24,6 @@ def long_running(delay: str = "5s") -> Json:
         },
         parameters=[build.parameter("A", "1"), build.parameter("QUICK", "1", trigger="quick")],
     )
-
-
-@pytest.fixture
-async def reconciler(world: World) -> AsyncIterator[Client]:
-    """Yield a client with the rights of the reconciler, to leave what a crash leaves."""
-    kubeconfig = world.installation.cluster.kubeconfig("reconciler")
-    async with Client(load_config(kubeconfig)) as client:
-        yield client
 
 
 async def in_second_phase(world: World) -> Json:

@@ -1,19 +1,15 @@
-"""Tasks, by what the cluster's own controllers and the metrics of the reconciler tell of them."""
+"""Tasks, by what the cluster's own controllers tell of them."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from kubeio.client import Client
 from tests.support import build, instances
 from tests.support.build import Json
 from tests.support.cluster.changes import as_admin
-from tests.support.cluster.events import reasons
 from tests.support.cluster.resources import JOBS
 from tests.support.cluster.waiting import wait_until
 from tests.support.cluster.world import World
-
-CONFIG = build.template(build.config_map("{{ .Name }}-config", a="b"))
-
 
 JOB = build.template(build.job("{{ .Name }}-job"))
 
@@ -21,30 +17,14 @@ JOB = build.template(build.job("{{ .Name }}-job"))
 SLOW = build.template(build.deployment("{{ .Name }}-slow", ready_delay="3s"))
 
 
-NEVER = build.template(build.deployment("{{ .Name }}-never", ready_delay="1h"))
-
-
-ALL_TEMPLATES = {"config.yaml": CONFIG, "job.yaml": JOB, "slow.yaml": SLOW, "never.yaml": NEVER}
-
-
-def tasked(
-    tasks: Sequence[Json],
-    deploy: Json,
-    parameters: Sequence[Json] = (),
-    templates: Mapping[str, str] = ALL_TEMPLATES,
-    **plans: Json,
-) -> Json:
+def tasked(tasks: Sequence[Json], deploy: Json, templates: Json, **plans: Json) -> Json:
     return build.operator_version(
-        "tasked-1",
-        templates=templates,
-        tasks=tasks,
-        plans={"deploy": deploy, **plans},
-        parameters=parameters,
+        "tasked-1", templates=templates, tasks=tasks, plans={"deploy": deploy, **plans}
     )
 
 
-async def install(world: World, version: Json, **parameters: str) -> None:
-    done = await world.apply(version, build.instance("i", "tasked-1", **parameters))
+async def install(world: World, version: Json) -> None:
+    done = await world.apply(version, build.instance("i", "tasked-1"))
     assert done.code == 0, done.output
 
 
@@ -82,7 +62,7 @@ async def test_a_job_is_created_anew_once_for_each_run_also_over_a_crash(
             build.task("wait", "Apply", "slow.yaml"),
         ],
         build.plan({"delete": ["delete-job"], "apply": ["apply-job"]}, {"wait": ["wait"]}),
-        templates={**ALL_TEMPLATES, "job.yaml": build.template(build.job("{{ .Name }}-job"))},
+        templates={"job.yaml": JOB, "slow.yaml": SLOW},
     )
     await install(world, version)
     await world.until(
@@ -119,38 +99,3 @@ async def test_a_job_is_created_anew_once_for_each_run_also_over_a_crash(
 
     await wait_until(reported, lambda: f"the events of {desired}; seen: {seen}")
     assert seen == desired
-
-
-async def test_a_dummy_error_is_retried_with_its_message_until_somebody_cancels(
-    world: World,
-) -> None:
-    version = tasked([build.dummy("err", wantErr=True, done=True)], build.plan({"try": ["err"]}))
-    await install(world, version)
-
-    text = (
-        "A transient error when executing task deploy.phase1.try.err. Will retry. dummy error"
-    )  # fmt: skip
-    seen = await world.until(
-        "i", lambda i: text in instances.messages(i, "deploy"), "the transient error"
-    )
-    before = passes(world, "retry")
-    await wait_until(lambda: _more(world, before), lambda: "another try")
-
-    assert (instances.status_of(seen, "deploy"), instances.steps(seen, "deploy")) == (
-        "IN_PROGRESS",
-        {"phase1.try": "ERROR"},
-    )
-    await world.patch("i", {"planExecution": {"status": "FATAL_ERROR"}})
-    await world.until_failed("i")
-    assert await reasons(world) == ["PlanStarted", "PlanCancelled", "PlanFinished"]
-
-
-async def _more(world: World, before: float) -> bool:
-    return passes(world, "retry") > before
-
-
-def passes(world: World, outcome: str) -> float:
-    """Return how many passes of the reconciler ended so."""
-    _, text = world.installation.reconciler.get("/metrics")
-    lines = [line for line in text.splitlines() if f'outcome="{outcome}"' in line]
-    return sum(float(line.split()[-1]) for line in lines if "_total" in line)

@@ -44,13 +44,14 @@ async def run_plan(world: World, name: str) -> None:
 
 
 async def test_reconciling_is_there_while_any_plan_runs_and_gone_after(world: World) -> None:
+    """At rest there is the one condition that suites for 0.19 assert."""
     await install(world)
     deploying = await world.until(
         "i",
         lambda i: instances.steps(i, "deploy").get("phase1.web") == "IN_PROGRESS",
         "deploy to run",
     )
-    await world.until_complete("i")
+    deployed = await world.until_complete("i")
     await run_plan(world, "wait")
     waiting = await world.until(
         "i", lambda i: instances.steps(i, "wait").get("phase1.wait") == "IN_PROGRESS", "wait to run"
@@ -60,6 +61,7 @@ async def test_reconciling_is_there_while_any_plan_runs_and_gone_after(world: Wo
 
     assert instances.reason_of(deploying, "Reconciling") == ("True", "PlanInProgress")
     assert instances.reason_of(deploying) == ("Unknown", "PlanInProgress")
+    assert instances.conditions(deployed) == ["Ready"]
     assert instances.reason_of(waiting, "Reconciling") == ("True", "PlanInProgress")
     assert instances.condition(waiting, "Reconciling")["message"] == "plan wait is running"
     # A plan of the operator's own says nothing about whether the Instance is ready.

@@ -8,7 +8,7 @@ from kubeio.client import Client
 from tests.support import build, instances
 from tests.support.build import Json
 from tests.support.cluster.changes import label
-from tests.support.cluster.events import event_text
+from tests.support.cluster.events import event_text, reasons
 from tests.support.cluster.interface import World
 from tests.support.cluster.resources import CONFIG_MAPS, DEPLOYMENTS, JOBS
 
@@ -213,6 +213,25 @@ async def test_a_fatal_dummy_error_ends_the_plan(world: World) -> None:
     )
     assert instances.messages(failed, "deploy") == text
     assert await event_text(world, "DummyTaskError") == text
+
+
+async def test_a_dummy_error_is_retried_with_its_message_until_somebody_cancels(
+    world: World,
+) -> None:
+    await install(
+        world, tasked([build.dummy("err", wantErr=True, done=True)], build.plan({"try": ["err"]}))
+    )
+
+    text = "A transient error when executing task deploy.phase1.try.err. Will retry. dummy error"
+    seen = await world.until(
+        "i", lambda i: text in instances.messages(i, "deploy"), "the transient error"
+    )
+    await world.patch("i", {"planExecution": {"status": "FATAL_ERROR"}})
+    await world.until_failed("i")
+
+    assert instances.status_of(seen, "deploy") == "IN_PROGRESS"
+    assert instances.steps(seen, "deploy") == {"phase1.try": "ERROR"}
+    assert await reasons(world) == ["PlanStarted", "PlanCancelled", "PlanFinished"]
 
 
 async def test_a_dummy_that_says_nothing_waits_with_a_message_until_cancelled(
