@@ -73,33 +73,25 @@ TOO_LARGE: list[tuple[Resource, Json, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("resource", "obj", "field"), TOO_LARGE, ids=range(len(TOO_LARGE)))
-async def test_what_exceeds_a_bound_is_refused(
-    unguarded: World, resource: Resource, obj: Json, field: str
-) -> None:
-    with pytest.raises(Invalid) as caught:
-        await create(unguarded, resource, obj, dry_run=True)
-    assert f"{field}: Too " in caught.value.message
+NOWHERE: list[tuple[Json, str]] = [
+    (refers_to(name=".."), "name"),
+    (refers_to(name="a/b"), "name"),
+    (refers_to(name="a%2fb"), "name"),
+    (refers_to(name="x" * 254), "name"),
+    (refers_to(name="v", namespace="../x"), "namespace"),
+    (refers_to(name="v", namespace="x" * 64), "namespace"),
+]
+"""References that no object can have."""
 
 
-@pytest.mark.parametrize(
-    ("reference", "field"),
-    [
-        ({"name": ".."}, "name"),
-        ({"name": "a/b"}, "name"),
-        ({"name": "a%2fb"}, "name"),
-        ({"name": "x" * 254}, "name"),
-        ({"name": "v", "namespace": "../x"}, "namespace"),
-        ({"name": "v", "namespace": "x" * 64}, "namespace"),
-    ],
-    ids=range(6),
-)
-async def test_a_reference_that_no_object_can_have_is_refused(
-    unguarded: World, reference: dict[str, str], field: str
-) -> None:
-    with pytest.raises(Invalid) as caught:
-        await create(unguarded, INSTANCES, refers_to(**reference), dry_run=True)
-    assert f"spec.operatorVersion.{field}: " in caught.value.message
+async def test_what_exceeds_a_bound_is_refused(unguarded: World, subtests: pytest.Subtests) -> None:
+    refused = [(resource, obj, f"{field}: Too ") for resource, obj, field in TOO_LARGE]
+    refused += [(INSTANCES, obj, f"spec.operatorVersion.{field}: ") for obj, field in NOWHERE]
+    for number, (resource, obj, text) in enumerate(refused):
+        with subtests.test(text, number=number):
+            with pytest.raises(Invalid) as caught:
+                await create(unguarded, resource, obj, dry_run=True)
+            assert text in caught.value.message
 
 
 async def test_what_is_as_large_as_it_may_be_is_taken(unguarded: World) -> None:
