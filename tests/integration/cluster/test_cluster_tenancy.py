@@ -123,6 +123,7 @@ def test_it_learns_what_an_account_may_read(
     assert answer("nodes") == "no"
 
 
+@pytest.mark.campaign
 def test_without_constrained_impersonation_a_binding_names_the_accounts_alone(
     without_gate: Cluster, tmp_path: Path
 ) -> None:

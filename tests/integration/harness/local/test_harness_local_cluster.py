@@ -5,35 +5,27 @@ import json
 import os
 import signal
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from kubectl_kudo.core.errors import CliError
 from kubectl_kudo.testing.local.cluster import RunningCluster
-from kubectl_kudo.testing.local.planned import Action, PlannedCommand
 from kubectl_kudo.testing.target import Target
-from kubeio.client import Client
-from kubeio.connection.config import load_config
 from kudo_cluster import state
 from kudo_cluster.processes.process import wait_until_gone
-from kudo_harness.findings import Place
-from kudo_harness.suite import Command
-from tests.integration.harness.local.conftest import plan_of
 from tests.integration.harness.local.objects import (
     await_available,
     create_ready,
     deployment,
     pod_uids,
 )
-from tests.support.cluster.resources import INSTANCES, NODES
+from tests.support.cluster.resources import NODES
 from tests.support.cluster.waiting import wait_until
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 _PATIENCE = 60.0
-INIT = Command(command="kubectl kudo init", place=Place("kudo-test.yaml", 3))
 _STARTS = """
 import asyncio, sys
 from kubectl_kudo.testing.local.cluster import RunningCluster
@@ -64,17 +56,6 @@ async def test_installing_kudo_twice_changes_nothing(started: RunningCluster) ->
     logs = await started.logs()
     assert logs["reconciler"].count('"starting"') == before
     assert {"etcd", "kube-apiserver", "kwok", "reconciler", "webhook"} <= set(logs)
-
-
-async def test_the_controllers_know_the_kinds_of_kudo_that_will_be_installed() -> None:
-    install = PlannedCommand(INIT, Action.INSTALL_KUDO)
-    cluster = await RunningCluster.start(replace(plan_of({}), commands=(install,)))
-    try:
-        async with Client(load_config(cluster.kubeconfig)) as client:
-            assert (await client.list(INSTANCES)).items == []
-        await cluster.install_kudo()
-    finally:
-        await cluster.stop()
 
 
 @pytest.mark.parametrize("service", ["webhook", "reconciler"])
@@ -144,7 +125,8 @@ async def test_a_directory_in_which_a_cluster_runs_is_refused(started: RunningCl
     assert "etcd" in await started.logs()
 
 
-@pytest.mark.parametrize("how", ["killed", pytest.param("keep", marks=pytest.mark.campaign)])
+@pytest.mark.campaign
+@pytest.mark.parametrize("how", ["killed", "keep"])
 async def test_a_cluster_ends_when_the_harness_is_killed_unless_it_is_kept(how: str) -> None:
     harness = await asyncio.create_subprocess_exec(
         sys.executable, "-c", _STARTS, how, stdout=asyncio.subprocess.PIPE
