@@ -4,6 +4,7 @@ The webhook of the installation therefore runs beside the cluster where a test n
 That the pods do their work is seen on a real node, in tests/e2e.
 """
 
+import asyncio
 from collections import defaultdict
 from pathlib import Path
 
@@ -11,6 +12,9 @@ import pytest
 import yaml
 
 from kubectl_kudo.init.tenancy import notice
+from kubeio.client import Client
+from tests.integration.cli.init.conftest import OLD
+from tests.support.cert_manager import SECRETS, cert_manager
 from tests.support.cluster.initialising import BUILT_IN, STEPS, init
 from tests.support.cluster.site import CONFIGURATION, CONFIGURATION_KINDS, CRDS, Site
 from tools.chart.helm import NAMESPACE, Json
@@ -218,3 +222,59 @@ def spec_version(live: Json) -> str:
     """Return what changes with the object but not with its status."""
     metadata = live["metadata"]
     return str(metadata.get("generation") or metadata["resourceVersion"])
+
+
+# Beside KUDO 0.19, and with cert-manager
+
+
+async def test_the_old_manager_goes_by_the_flag_once_the_new_webhook_is_asked(old: Site) -> None:
+    refused = await asyncio.to_thread(init, old, BUILT_IN)
+    assert refused.code == 255
+    [line] = refused.stderr.splitlines()
+    assert "KUDO 0.19 is installed in this cluster: StatefulSet kudo-system/kudo-con" in line
+    assert f"MutatingWebhookConfiguration {OLD}" in line
+    assert "run the same command with --take-over" in line
+    assert "kudo-webhook" not in old.names("deployments", f"--namespace={NAMESPACE}")
+
+    instance = {"apiVersion": "kudo.dev/v1beta1", "kind": "Operator"}
+    old.apply({**instance, "metadata": {"name": "tea", "namespace": "default"}})
+    # Its first half, so that the webhook can be started beside the cluster.
+    await asyncio.to_thread(init, old, BUILT_IN, "--take-over", "--wait", "--wait-timeout=2")
+
+    with old.webhook():
+        done = await asyncio.to_thread(init, old, BUILT_IN, "--take-over")
+
+    assert done.code == 0, done.output
+    assert done.stdout.splitlines()[-6:] == [
+        f"removed {name} of KUDO 0.19"
+        for name in (
+            f"mutatingwebhookconfiguration.admissionregistration.k8s.io/{OLD}",
+            "statefulset.apps/kudo-controller-manager",
+            "service/kudo-controller-manager-service",
+            "secret/kudo-webhook-server-secret",
+            "clusterrolebinding.rbac.authorization.k8s.io/kudo-manager-rolebinding",
+            "serviceaccount/kudo-manager",
+        )
+    ]
+    assert old.names("mutatingwebhookconfigurations") & {OLD, CONFIGURATION} == {CONFIGURATION}
+    assert old.names("operators.kudo.dev", "--namespace=default") == {"tea"}
+    again = await asyncio.to_thread(init, old, BUILT_IN, "--take-over")
+    assert (again.code, again.stdout.splitlines()) == (0, STEPS), again.output
+
+
+async def test_cert_manager_is_asked_for_the_certificate(site: Site, admin: Client) -> None:
+    async with cert_manager(admin):
+        done = await asyncio.to_thread(init, site)
+        assert (done.code, done.stdout.splitlines()) == (0, STEPS), done.output
+        async with asyncio.timeout(60):
+            while not await issued(admin):  # noqa: ASYNC110 - the API server is what changes
+                await asyncio.sleep(0.1)
+
+    for kind in CONFIGURATION_KINDS:
+        annotations = site.get(kind, CONFIGURATION)["metadata"]["annotations"]
+        assert annotations["cert-manager.io/inject-ca-from"] == f"{NAMESPACE}/kudo-webhook"
+
+
+async def issued(admin: Client) -> bool:
+    secrets = await admin.list(SECRETS, namespace=NAMESPACE)
+    return "kudo-webhook-tls" in {secret["metadata"]["name"] for secret in secrets.items}
