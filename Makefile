@@ -59,7 +59,7 @@ unit: $(STAMP) ## run only the unit tests
 	@$(PYTEST) tests/unit $(PYTEST_ARGS)
 
 properties: $(STAMP) ## test properties with more and other random examples than make test (30 min)
-	@HYPOTHESIS_PROFILE=deep $(PYTEST) tests/unit -m hypothesis $(PYTEST_ARGS)
+	@$(BIN)/python -m tools.campaigns properties
 
 # Costs 2.4 times the CPU time on Python 3.11, so it is not part of `make test`, and has no threshold.
 # Worker processes start with an empty environment and open no files: lines run there do not count.
@@ -138,9 +138,8 @@ cli: $(STAMP) ## write the wheels and the single file of kubectl kudo to dist/, 
 	@$(BIN)/python -m pytest tests/plugin -q $(PYTEST_ARGS)
 
 faults: $(STAMP) ## send hostile inputs; measure slow steps; break every write and watch of the reconciler (30 min; FAULTS_SEED=n)
-	@$(BIN)/python -m tests.unit.reconciler.matrix
 	@$(BIN)/kudo-cluster build
-	@$(BIN)/python -m tests.faults
+	@$(BIN)/python -m tools.campaigns matrix faults
 
 bench: $(STAMP) ## measure speed and memory against the figures to reach (BENCH=name; BENCH_ARGS=--json=file)
 	@$(BIN)/kudo-cluster build
