@@ -22,7 +22,7 @@ help: ## print this help
 	@echo "KUDO: operators for Kubernetes, written as YAML runbooks"
 	@echo
 	@echo "  make demo    see it work on a real Kubernetes API server on this machine"
-	@echo "  make test    run the tests that every change needs, in five minutes"
+	@echo "  make test    run the tests that every change needs, in about six minutes"
 	@echo
 	@grep -hE '^[a-z0-9 -]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-26s %s\n", $$1, $$2}'
 
@@ -49,7 +49,7 @@ demo: $(STAMP) ## run the demo on a local control plane (KEEP=1 leaves it runnin
 		$(if $(ADDRESS),--address $(ADDRESS)) $(if $(YES),--yes)
 
 # What each tier is for: tests/README.md.
-test: $(STAMP) ## run the tests: units, scenarios in memory, a smoke set on one real cluster (5 min)
+test: $(STAMP) ## run the tests: units, scenarios in memory, a smoke set on one real cluster (6 min)
 	@$(BIN)/python -m tools.needs test
 	@$(BIN)/kudo-cluster build
 	@$(PYTEST) $(SLOWEST) --tier=test tests/unit tests/scenarios tests/integration $(PYTEST_ARGS)

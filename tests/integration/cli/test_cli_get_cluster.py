@@ -12,8 +12,6 @@ from tests.support.cluster.changes import as_admin
 from tests.support.cluster.commands import Done
 from tests.support.cluster.world import World
 
-pytestmark = pytest.mark.smoke
-
 READER = "reader-of-one-namespace"
 VERSION = build.operator_version(
     "pot-1",

@@ -19,8 +19,6 @@ from tests.support.cluster.commands import Done, run
 from tests.support.cluster.resources import INSTANCES, OPERATORS, VERSIONS
 from tests.support.cluster.world import World
 
-pytestmark = pytest.mark.smoke
-
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 RBAC = "rbac.authorization.k8s.io"
 ROLE = {

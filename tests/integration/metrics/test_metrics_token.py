@@ -106,7 +106,6 @@ def standby(installation: Installation, debug_port: int) -> Iterator[Service]:
     service.stop()
 
 
-@pytest.mark.smoke
 async def test_only_who_may_get_metrics_reads_them(standby: Service, bound: dict[str, str]) -> None:
     async def ask(path: str, token: str = "") -> tuple[int, str]:
         return await asyncio.to_thread(get, standby.probe_port, path, token)

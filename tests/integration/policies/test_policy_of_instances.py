@@ -14,8 +14,6 @@ from tests.support.cluster.resources import INSTANCES
 from tests.support.cluster.webhooks import without_webhooks
 from tests.support.cluster.world import World
 
-pytestmark = pytest.mark.smoke
-
 
 def judged(name: str = "judged-1", *cleanup: str) -> Json:
     return build.operator_version(
