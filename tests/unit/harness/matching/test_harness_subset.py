@@ -142,13 +142,13 @@ DIFFERENT_BY_NAME = [
 
 def test_these_match_however_lists_are_compared() -> None:
     for expected, actual in EQUAL:
-        for lists in list(ListMatching):
+        for lists in ListMatching:
             assert differences(expected, actual, lists) == []
 
 
 def test_these_differ_however_lists_are_compared(subtests: pytest.Subtests) -> None:
     for expected, actual, text in DIFFERENT:
-        for lists in list(ListMatching):
+        for lists in ListMatching:
             with subtests.test(lists=lists, expected=expected, actual=actual, text=text):
                 (found,) = differences(expected, actual, lists)
                 assert str(found).partition(" ")[2].startswith(text), str(found)

@@ -81,7 +81,7 @@ def test_json_has_the_same_tree() -> None:
 
 
 def test_what_fails_outside_of_steps_is_in_the_report(subtests: pytest.Subtests) -> None:
-    for granularity in list(Granularity):
+    for granularity in Granularity:
         with subtests.test(granularity=granularity):
             result = run(
                 BROKEN, SKIPPED, failure=Failure("command 1 of the suite failed", "exit code 2")
