@@ -51,13 +51,6 @@ def test_helm_finds_nothing_to_complain_about(name: str, tmp_path: Path) -> None
     helm("lint", "--strict", "--quiet", str(CHART), f"--values={values}")
 
 
-def test_the_crds_are_those_of_the_repository() -> None:
-    carried = {path.name: path.read_text() for path in (CHART / "files" / "crds").iterdir()}
-    generated = {path.name: path.read_text() for path in (ROOT / "crds").iterdir()}
-
-    assert carried == generated, "python -m kudo.api.crds charts/kudo/files/crds"
-
-
 def test_the_crds_stay_when_the_release_goes() -> None:
     crds = _of_kind(render(), "CustomResourceDefinition")
 

@@ -11,7 +11,7 @@ from kudo_cluster.tenancy import IMPERSONATOR
 from tests.support.build import Json
 from tests.support.cluster.kubectl import Kubectl
 from tests.support.cluster.site import Site, wait_until
-from tools.chart.helm import NAMESPACE, RELEASE, helm
+from tools.chart.helm import NAMESPACE, RELEASE, HelmError, helm
 
 Component = Literal["webhook", "reconciler"]
 COMPONENTS: tuple[Component, ...] = ("webhook", "reconciler")
@@ -21,6 +21,7 @@ USUAL: Json = {
     "reconciler": {"leaderElection": {"leaseDuration": 6, "renewDeadline": 4, "retryPeriod": 1}}
 }
 _WAIT = ("--wait", "--timeout=180s")
+_LOG_LINES = 40
 _SERIES = re.compile(r"^([a-z]\S*) (\S+)$", re.MULTILINE)
 
 
@@ -52,7 +53,11 @@ class Release:
         self.values = None
         file = self.site.cluster.directory / "values.yaml"
         file.write_text(yaml.safe_dump(values), encoding="utf-8")
-        said = self.site.helm("upgrade", "--install", f"--values={file}", *(options or _WAIT))
+        try:
+            said = self.site.helm("upgrade", "--install", f"--values={file}", *(options or _WAIT))
+        except HelmError as error:
+            error.add_note(self._describe())
+            raise
         self.values = values
         return said
 
@@ -60,6 +65,17 @@ class Release:
         """Let plans act as the default account of a namespace, with the rights of an admin."""
         self._bind(namespace, IMPERSONATOR, f"{NAMESPACE}:kudo-reconciler")
         self._bind(namespace, "admin", f"{namespace}:default")
+
+    def _describe(self) -> str:
+        """Return what tells why a rollout does not come to its end."""
+        parts = [self.kubectl("get", "replicasets,pods", "--output=wide")]
+        for component in COMPONENTS:
+            labels = f"app.kubernetes.io/component={component}"
+            parts.append(self.kubectl("describe", "pods", f"--selector={labels}"))
+            for pod in self._all_pods(component):
+                logs = self.kubectl.run("logs", pod["metadata"]["name"], f"--tail={_LOG_LINES}")
+                parts.append(f"{pod['metadata']['name']}\n{logs.stdout}{logs.stderr}")
+        return "\n".join(parts)
 
     def _bind(self, namespace: str, role: str, account: str) -> None:
         bound = (f"--clusterrole={role}", f"--serviceaccount={account}", f"--namespace={namespace}")

@@ -1,17 +1,20 @@
 """The CustomResourceDefinitions: fresh, structural, and with every field of the original."""
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 
 from goyaml import load
 from kudo.api import ExecutionStatus, JsonObject
 from kudo.api.crds import definitions, files, main
 
 _definitions = functools.cache(definitions)
-_CRDS = Path(__file__).parents[4] / "crds"
+_ROOT = Path(__file__).parents[4]
+_FOLDERS = ("crds", "charts/kudo/files/crds")
+_OF_INIT = _ROOT / "cli/src/kubectl_kudo/manifests/crds.yaml"
 
 _REFERENCE = ["apiVersion", "fieldPath", "kind", "name", "namespace", "resourceVersion", "uid"]
 _FIELDS = {
@@ -123,22 +126,33 @@ _NODES = [(crd, path, node) for crd in _FIELDS for path, node in _nodes(_schema(
 def test_the_files_in_the_repository_are_what_the_models_say(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert main([str(_CRDS), "--check"]) == 0, "run `python -m kudo.api.crds crds`"
+    folders = [str(_ROOT / folder) for folder in _FOLDERS]
+    assert main([*folders, "--check"]) == 0, "run `make crds`"
     assert capsys.readouterr().out == ""
+    of_init = yaml.safe_load_all(_OF_INIT.read_text())
+    assert _specs(of_init) == _specs(_definitions().values())
+
+
+def _specs(crds: Iterable[JsonObject]) -> JsonObject:
+    return {crd["metadata"]["name"]: crd["spec"] for crd in crds}
 
 
 def test_stale_and_missing_files_are_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main([str(tmp_path)]) == 0
-    (tmp_path / "operators.yaml").write_text("stale")
-    (tmp_path / "instances.yaml").unlink()
+    first, second = tmp_path / "first", tmp_path / "second"
+    for folder in (first, second):
+        folder.mkdir()
+    both = [str(first), str(second)]
+    assert main(both) == 0
+    (first / "operators.yaml").write_text("stale")
+    (second / "instances.yaml").unlink()
     capsys.readouterr()
-    assert main([str(tmp_path), "--check"]) == 1
-    stale = [f"stale: {tmp_path / name}" for name in ("operators.yaml", "instances.yaml")]
+    assert main([*both, "--check"]) == 1
+    stale = [f"stale: {path}" for path in (first / "operators.yaml", second / "instances.yaml")]
     assert capsys.readouterr().out.splitlines() == stale
-    assert main([str(tmp_path)]) == 0
-    assert main([str(tmp_path), "--check"]) == 0
+    assert main(both) == 0
+    assert main([*both, "--check"]) == 0
 
 
 def test_the_files_are_the_definitions_as_yaml() -> None:

@@ -1,9 +1,9 @@
 """The CustomResourceDefinitions of KUDO, generated from the models of this package.
 
-`python -m kudo.api.crds DIRECTORY` writes them; with `--check` it only says which are stale. The
-schemas are structural as Kubernetes requires: no references, no alternatives. They have no
-defaults, and required fields only where the models have them, so that every object of the original
-stays valid.
+`python -m kudo.api.crds DIRECTORY...` writes them into each directory; with `--check` it only says
+which are stale. The schemas are structural as Kubernetes requires: no references, no alternatives.
+They have no defaults, and required fields only where the models have them, so that every object of
+the original stays valid.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from kudo.api.operatorversion import OperatorVersion
 from kudo.api.wire import JsonObject
 from kudo.names import GROUP, LABEL_INSTANCE, VERSION
 
-_HEADER: Final = "# Generated from the models by `python -m kudo.api.crds`; do not edit.\n"
+_HEADER: Final = "# Generated from the models by `make crds`; do not edit.\n"
 _DROPPED: Final = frozenset({"$defs", "$ref", "anyOf", "allOf", "default", "title"})
 _READY: Final = '.status.conditions[?(@.type=="Ready")]'
 
@@ -117,17 +117,21 @@ def files() -> dict[str, str]:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write the definitions, or with `--check` name those that are stale and return 1."""
     parser = argparse.ArgumentParser(prog="python -m kudo.api.crds", description=main.__doc__)
-    parser.add_argument("directory", type=Path)
+    parser.add_argument("directories", type=Path, nargs="+", metavar="directory")
     parser.add_argument("--check", action="store_true", help="change nothing")
     options = parser.parse_args(arguments)
-    stale = [name for name, text in files().items() if _read(options.directory / name) != text]
-    if options.check:
-        sys.stdout.writelines(f"stale: {options.directory / name}\n" for name in stale)
-        return 1 if stale else 0
-    for name in stale:
-        (options.directory / name).write_text(files()[name], encoding="utf-8")
-        sys.stdout.write(f"written: {options.directory / name}\n")
-    return 0
+    expected = files()
+    stale = [
+        (directory / name, text)
+        for directory in options.directories
+        for name, text in expected.items()
+        if _read(directory / name) != text
+    ]
+    for path, text in stale:
+        if not options.check:
+            path.write_text(text, encoding="utf-8")
+        sys.stdout.write(f"{'stale' if options.check else 'written'}: {path}\n")
+    return 1 if options.check and stale else 0
 
 
 def _read(path: Path) -> str | None:
