@@ -30,7 +30,7 @@ _KINDS = ("clusterroles", "clusterrolebindings", "roles", "rolebindings")
 
 CONFIGURATION_POLICY = "kudo-webhook-registration"
 _POLICY_BINDING = "validatingadmissionpolicybindings"
-_SECONDS = 300.0
+_SECONDS = 240.0
 _PATIENCE = 900.0
 _NUDGES = 12
 _NUDGE_SECONDS = 30.0
