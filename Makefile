@@ -7,8 +7,6 @@ BIN := $(VENV)/bin
 PACKAGES := libs/goyaml libs/gotemplate libs/kubeio libs/kudo libs/harness libs/serving libs/workers services/webhook services/reconciler cli tools/cluster
 STAMP := $(VENV)/.installed
 DOCS_STAMP := $(VENV)/.installed-docs
-# Those of `init` are rendered from the chart.
-CRDS := crds charts/kudo/files/crds
 PYTEST_ARGS ?=
 SLOWEST := --durations=20
 # Each worker has a cluster of its own. Tests wait more than they compute, so there is one worker
@@ -86,7 +84,7 @@ lint: $(STAMP) ## check style, types, layers and generated files
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 	@$(BIN)/python -m tools.layout
-	@$(BIN)/python -m kudo.api.crds $(CRDS) --check
+	@$(BIN)/python -m kudo.api.crds crds charts/kudo/files/crds --check
 	@$(BIN)/python -m tools.package_files --check
 	@$(BIN)/python -m tools.command_pages --check
 	@$(BIN)/python -m tools.chart.manifests --check
@@ -97,7 +95,7 @@ format: $(STAMP) ## format the code
 	@$(BIN)/ruff format --quiet .
 
 crds: $(STAMP) ## write the CRDs from the models: crds/, the chart's and those of `init` (needs Go)
-	@$(BIN)/python -m kudo.api.crds $(CRDS)
+	@$(BIN)/python -m kudo.api.crds crds charts/kudo/files/crds
 	@$(BIN)/python -m tools.chart.manifests
 
 reference: $(STAMP) ## write docs/cli/, docs/package-files.md and docs/schemas/ from the code

@@ -22,7 +22,7 @@ from kudo.api.operatorversion import OperatorVersion
 from kudo.api.wire import JsonObject
 from kudo.names import GROUP, LABEL_INSTANCE, VERSION
 
-_HEADER: Final = "# Generated from the models by `make crds`; do not edit.\n"
+_HEADER: Final = "# Generated from the models by `python -m kudo.api.crds`; do not edit.\n"
 _DROPPED: Final = frozenset({"$defs", "$ref", "anyOf", "allOf", "default", "title"})
 _READY: Final = '.status.conditions[?(@.type=="Ready")]'
 
