@@ -25,7 +25,7 @@ heed_ignored()
 
 _UNITS, _SCENARIOS = "tests/unit/", "tests/scenarios/"
 _NODE, _INSTALLED = "tests/e2e/", "tests/plugin/"
-_FAST, _USUAL, _SLOW = (pytest.mark.timeout(n, func_only=True) for n in (60, 300, 1800))
+_FAST, _USUAL, _SLOW = (pytest.mark.timeout(n, func_only=True) for n in (60, 300, 1200))
 """How long a test may take without its fixtures before it counts as hanging."""
 
 _FIGURE = "figure"

@@ -40,7 +40,7 @@ def prepared(running_site: Site) -> Iterator[Site]:
     ]
     files = [f"--filename={path}" for path in crds]
     running_site.kubectl("apply", "--server-side", *files)
-    running_site.kubectl("wait", "--for=condition=Established", "--timeout=240s", "crds", "--all")
+    running_site.kubectl("wait", "--for=condition=Established", "--timeout=60s", "crds", "--all")
     yield running_site
     running_site.kubectl("delete", "--wait=false", *files)
     running_site.clean()

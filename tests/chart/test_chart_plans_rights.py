@@ -22,7 +22,7 @@ _SHORT_LEASE = ("--lease-duration=3", "--lease-renew-deadline=2", "--lease-retry
 def running(running_site: Site) -> Iterator[Site]:
     """Yield a release with both services at work."""
     site = running_site
-    site.helm("install", "--wait", "--timeout=240s", tenancy__mode="compat")
+    site.helm("install", "--wait", "--timeout=120s", tenancy__mode="compat")
     # The pods of the release run nothing, so they hold no Lease.
     reconciler = site.service("reconciler", *_SHORT_LEASE)
     with site.webhook():

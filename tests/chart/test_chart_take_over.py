@@ -13,7 +13,7 @@ from kudo_cluster.installation import Service
 from tests.support.cluster.site import CONFIGURATION, Site
 from tools.chart.helm import CHART, NAMESPACE, HelmError, Json
 
-_WAIT = ("--wait", "--timeout=240s")
+_WAIT = ("--wait", "--timeout=120s")
 _ADOPT = ("--take-ownership", "--force-conflicts")
 _OLD = "kudo-manager-instance-admission-webhook-config"
 _ORIGINAL = Path(__file__).with_name("original.yaml")

@@ -20,7 +20,7 @@ from tests.e2e.objects import (
 )
 from tests.support.cluster.kubectl import Kubectl
 
-_PATIENCE = 300.0
+_PATIENCE = 60.0
 _POLL = 0.1
 
 

@@ -42,7 +42,7 @@ async def until_page(inside: Kubectl, name: str, expected: bytes) -> None:
             seen = str(error).encode()
         return seen.startswith(expected)
 
-    await wait_until(served, lambda: f"the page {expected!r}; last seen: {seen!r}", 400)
+    await wait_until(served, lambda: f"the page {expected!r}; last seen: {seen!r}", 150)
 
 
 async def test_a_tree_of_operators_serves_what_is_handed_down(

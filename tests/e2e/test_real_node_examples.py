@@ -38,7 +38,7 @@ async def until_page(inside: Kubectl, expected: bytes) -> None:
             seen = str(error).encode()
         return seen == expected
 
-    await wait_until(served, lambda: f"the page {expected!r}; last seen: {seen!r}", 400)
+    await wait_until(served, lambda: f"the page {expected!r}; last seen: {seen!r}", 150)
 
 
 async def gone(inside: Kubectl) -> bool:

@@ -22,7 +22,7 @@ from tests.e2e.objects import pod
 from tests.support.cluster.kubectl import Kubectl, new_namespace
 from tests.support.loops.lacking import in_vain
 
-_PATIENCE = 300.0
+_PATIENCE = 60.0
 _MEMORY = {"name": "memory", "emptyDir": {"medium": "Memory"}}
 
 

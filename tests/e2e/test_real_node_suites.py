@@ -20,7 +20,7 @@ async def test_the_suite_of_pipe_page_passes_where_containers_run(world: World) 
         "examples/pipe-page",
         f"--kubeconfig={cluster.kubeconfig('admin')}",
         "--test-run-labels=nodes=real",
-        "--timeout=10m",
+        "--timeout=2m",
         cwd=ROOT,
         env={**environment(), "PATH": f"{programs}:{os.environ['PATH']}"},
         stdout=asyncio.subprocess.PIPE,

@@ -18,7 +18,7 @@ CREATE = (
 INSERT = f"INSERT INTO {TABLE} (number, body) VALUES (%s, MD5(%s))"
 _CONNECT_SECONDS = 1
 _ANSWER_SECONDS = 3
-_RETRY_SECONDS = 180.0
+_RETRY_SECONDS = 60.0
 _RETRY_POLL = 0.1
 ERRORS = (pymysql.MySQLError, OSError)
 """What a server that cannot answer leads to."""

@@ -17,7 +17,7 @@ from tests.support.cluster.world import World
 
 SECRETS = Resource("", "v1", "Secret", "secrets", namespaced=True)
 SERVICES = Resource("", "v1", "Service", "services", namespaced=True)
-PLAN_SECONDS = 900.0
+PLAN_SECONDS = 300.0
 _ENDS = {"COMPLETE", "FATAL_ERROR"}
 
 

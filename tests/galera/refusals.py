@@ -8,7 +8,7 @@ from tests.galera.run import Run
 from tests.support import instances
 from tests.support.cluster.commands import Done
 
-_SECONDS = 400.0
+_SECONDS = 150.0
 
 
 async def refusals(run: Run) -> list[str]:

@@ -23,8 +23,8 @@ from tests.support.cluster.resources import INSTANCES
 from tests.support.cluster.waiting import wait_until
 
 Start = Callable[[], Awaitable[Done]]
-_SYNC_SECONDS = 180.0
-_MIDDLE_SECONDS = 600.0
+_SYNC_SECONDS = 60.0
+_MIDDLE_SECONDS = 240.0
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from tests.galera.run import Asked, Run
 from tests.support.cluster.waiting import wait_until
 
 _BACKUP = "first"
-_SECONDS = 300.0
+_SECONDS = 120.0
 
 
 async def short(run: Run) -> None:

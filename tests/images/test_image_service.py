@@ -13,7 +13,7 @@ import pytest
 from tools.images import confined
 from tools.images.archive import Archive
 
-_SECONDS = 300
+_SECONDS = 60
 _KUBECONFIG = {
     "apiVersion": "v1",
     "kind": "Config",

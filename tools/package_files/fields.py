@@ -26,6 +26,7 @@ from kudo.packages.plans import (
     PackageTask,
     PackageTaskSpec,
 )
+from kudo.tasks import KINDS
 
 STRATEGIES: Final = ("serial", "parallel")
 TYPES: Final = ("string", "integer", "number", "boolean", "array", "map")
@@ -43,21 +44,6 @@ class ParametersFile:
 
     parameters: tuple[PackageParameter, ...] = ()
     groups: tuple[ParameterGroup, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """What the spec of one kind of task has.
-
-    Attributes:
-        required: Fields that the kind needs.
-        optional: Fields that it can have as well.
-        does: What such a task does.
-    """
-
-    required: tuple[str, ...]
-    optional: tuple[str, ...]
-    does: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,20 +80,6 @@ class Field:
     required: bool
 
 
-KINDS: Final[Mapping[str, Kind]] = {
-    "Apply": Kind(("resources",), (), "applies objects and waits until they are healthy"),
-    "Delete": Kind(("resources",), ("wait",), "deletes objects and waits until they are gone"),
-    "Toggle": Kind(
-        ("resources", "parameter"), (), "applies while the parameter is true, deletes otherwise"
-    ),
-    "Pipe": Kind(("pod", "pipe"), (), "runs a pod and keeps its files in ConfigMaps and Secrets"),
-    "KudoOperator": Kind(
-        ("package",),
-        ("instanceName", "appVersion", "operatorVersion", "parameterFile"),
-        "has an Instance of another operator",
-    ),
-    "Dummy": Kind((), ("done", "wantErr", "fatal"), "does nothing, or fails, for tests of plans"),
-}
 _REQUIRED: Final[Mapping[type, frozenset[str]]] = {
     OperatorFile: frozenset({"name", "operatorVersion", "kubernetesVersion", "tasks", "plans"}),
     Task: frozenset({"name", "kind"}),

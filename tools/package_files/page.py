@@ -5,7 +5,8 @@ from typing import Final
 
 from kudo.api import Maintainer, Phase, PipeFile, Plan, Step, Task, TaskSpec
 from kudo.packages import OperatorFile, PackageParameter, ParameterGroup
-from tools.package_files.fields import KINDS, Field, ParametersFile, Shape, fields, models
+from kudo.tasks import KINDS
+from tools.package_files.fields import Field, ParametersFile, Shape, fields, models
 
 _INTRODUCTION: Final = """\
 <!-- Generated from the models by `make reference`; do not edit. -->
@@ -95,7 +96,7 @@ def _anchor(title: str) -> str:
 
 def _kind_row(name: str) -> str:
     kind = KINDS[name]
-    return f"| {name} | {_names(kind.required)} | {_names(kind.optional)} | {kind.does} |"
+    return f"| {name} | {_names(kind.needed)} | {_names(kind.optional)} | {kind.does} |"
 
 
 def _names(names: tuple[str, ...]) -> str:

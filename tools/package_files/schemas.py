@@ -8,7 +8,8 @@ from typing import Final
 
 from kudo.api import JsonObject, PipeFile, Task, TaskSpec
 from kudo.packages import OperatorFile
-from tools.package_files.fields import KINDS, Field, ParametersFile, Shape, fields, models
+from kudo.tasks import KINDS
+from tools.package_files.fields import Field, ParametersFile, Shape, fields, models
 
 _DIALECT: Final = "http://json-schema.org/draft-07/schema#"
 """The one that editors and their language servers know best."""
@@ -84,7 +85,7 @@ def _more(model: type) -> JsonObject:
 
 def _of_kind(kind: str) -> JsonObject:
     """Return the rule that the spec of a task has the fields of its kind."""
-    needed, known = KINDS[kind].required, [*KINDS[kind].required, *KINDS[kind].optional]
+    needed, known = KINDS[kind].needed, list(KINDS[kind].fields)
     spec: JsonObject = {"propertyNames": {"enum": known}}
     then: JsonObject = {"properties": {"spec": spec}}
     if needed:

@@ -25,7 +25,7 @@ def installed(running_site: Site, request: pytest.FixtureRequest) -> Iterator[Si
     """Yield a release in each mode, once its policy is in force."""
     site = running_site
     site.helm("install", tenancy__mode=request.param)
-    established = ("--for=condition=Established", "--timeout=240s")
+    established = ("--for=condition=Established", "--timeout=60s")
     site.kubectl("wait", *established, f"crd/{_KIND}")
     try:
         wait_until(lambda: _is_refused(site), "the policy to be in force")
@@ -165,13 +165,13 @@ def test_metadata_may_be_cleaned_up(recorded: Site) -> None:
 
 @pytest.mark.parametrize("order", ["background", "foreground"])
 def test_an_inventory_goes_with_its_owner(recorded: Site, order: str) -> None:
-    recorded.kubectl("delete", "configmap", "owner", _WHERE, f"--cascade={order}", "--timeout=240s")
+    recorded.kubectl("delete", "configmap", "owner", _WHERE, f"--cascade={order}", "--timeout=60s")
 
     wait_until(lambda: not recorded.names(_KIND, _WHERE), "the garbage collector")
 
 
 def test_an_owner_that_leaves_its_inventory_behind_can_go(recorded: Site) -> None:
-    recorded.kubectl("delete", "configmap", "owner", _WHERE, "--cascade=orphan", "--timeout=240s")
+    recorded.kubectl("delete", "configmap", "owner", _WHERE, "--cascade=orphan", "--timeout=60s")
 
     assert "ownerReferences" not in _live(recorded)["metadata"]
 
@@ -223,7 +223,7 @@ def test_a_release_without_the_kind_gets_it_and_the_policy(installed: Site) -> N
     try:
         installed.helm("upgrade")
 
-        established = ("--for=condition=Established", "--timeout=240s")
+        established = ("--for=condition=Established", "--timeout=60s")
         installed.kubectl("wait", *established, f"crd/{_KIND}")
         wait_until(lambda: _is_refused(installed), "the policy to be in force")
         # It did not end meanwhile.

@@ -21,7 +21,7 @@ _REFUSED = "kudo-webhook-registration: the account of KUDO's webhook may"
 def registered(running_site: Site) -> Iterator[Site]:
     """Yield a release in strict mode whose webhook has registered itself, as its account."""
     site = running_site
-    site.helm("install", "--wait", "--timeout=240s")
+    site.helm("install", "--wait", "--timeout=120s")
     # The webhooks of the release as they are: nobody can be called there.
     file = site.cluster.directory / "release-webhooks.json"
     file.write_text(json.dumps(site.webhooks()), encoding="utf-8")

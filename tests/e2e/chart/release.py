@@ -20,7 +20,7 @@ USUAL: Json = {
     # Tests kill the reconciler; the one that follows waits for the Lease to run out.
     "reconciler": {"leaderElection": {"leaseDuration": 6, "renewDeadline": 4, "retryPeriod": 1}}
 }
-_WAIT = ("--wait", "--timeout=900s")
+_WAIT = ("--wait", "--timeout=180s")
 _LOG_LINES = 40
 _SERIES = re.compile(r"^([a-z]\S*) (\S+)$", re.MULTILINE)
 
@@ -96,7 +96,7 @@ class Release:
     def wait_available(self, *components: Component) -> None:
         """Wait until the Deployments have all of their pods, as they are wanted now."""
         for component in components or COMPONENTS:
-            status = ("rollout", "status", f"deployment/kudo-{component}", "--timeout=900s")
+            status = ("rollout", "status", f"deployment/kudo-{component}", "--timeout=180s")
             self.kubectl(*status)
 
     def pods(self, component: Component) -> list[Json]:

@@ -91,6 +91,6 @@ async def test_certificates_of_cert_manager_are_served_trusted_and_renewed_witho
     async with writing(world, WRITTEN, 2) as writers:
         await until_written(writers, 3)
         await renew(admin, NAMESPACE, "kudo-webhook")
-        await wait_until(renewed, lambda: "both pods to serve the new certificate", seconds=600)
+        await wait_until(renewed, lambda: "both pods to serve the new certificate", seconds=180)
         await until_written(writers, 3)
     assert [str(failure.error) for writer in writers for failure in writer.failures] == []

@@ -69,7 +69,7 @@ async def until_taken(world: World, name: str, change: str) -> None:
         said = done.output
         return done.code == 0
 
-    await wait_until(taken, lambda: f"the change to be taken; last said: {said}", 400)
+    await wait_until(taken, lambda: f"the change to be taken; last said: {said}", 150)
 
 
 async def until_refused(world: World, name: str, change: str) -> None:

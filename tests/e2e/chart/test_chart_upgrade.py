@@ -77,7 +77,7 @@ async def test_certificates_and_their_authority_are_renewed_without_a_failed_wri
 
 
 async def until(condition: Callable[[], Awaitable[bool]], what: Callable[[], str]) -> None:
-    await wait_until(condition, what, seconds=900)
+    await wait_until(condition, what, seconds=300)
 
 
 async def certificate(release: Release, secret: str) -> str:

@@ -12,7 +12,7 @@ from tests.support.cluster.site import Site, wait_until
 from tests.support.cluster.world import World
 from tools.chart.helm import NAMESPACE
 
-_WAIT = ("--wait", "--timeout=900s")
+_WAIT = ("--wait", "--timeout=180s")
 
 
 @pytest.fixture

@@ -120,7 +120,7 @@ async def test_what_people_do_to_the_secrets_is_mended_without_a_failed_write(
     async with writing(world, replicas) as load:
         for name in names:
             await getattr(replicas, harm)(name)
-        await wait_until(mended, lambda: f"{names} to be mended", seconds=240)
+        await wait_until(mended, lambda: f"{names} to be mended", seconds=90)
         written = load.written
 
         async def went_on() -> bool:

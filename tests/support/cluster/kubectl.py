@@ -12,7 +12,7 @@ from typing import Any
 from kudo_cluster import Cluster
 from kudo_cluster.control_plane.kubeconfig import Role
 
-_TIMEOUT = "600s"
+_TIMEOUT = "120s"
 
 
 @dataclass(frozen=True)

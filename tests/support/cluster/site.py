@@ -30,10 +30,9 @@ _KINDS = ("clusterroles", "clusterrolebindings", "roles", "rolebindings")
 
 CONFIGURATION_POLICY = "kudo-webhook-registration"
 _POLICY_BINDING = "validatingadmissionpolicybindings"
-_SECONDS = 240.0
-_PATIENCE = 900.0
+_SECONDS = 60.0
+_PATIENCE = 180.0
 _NUDGES = 12
-_NUDGE_SECONDS = 30.0
 _POLL = 0.1
 _LONGEST_PAUSE = 0.8
 
@@ -108,7 +107,7 @@ class Site:
         self.kubectl("delete", "crds", "--ignore-not-found", "--wait=false", *names)
         for nudge in range(_NUDGES):
             left = self._left(names)
-            deadline = time.monotonic() + _NUDGE_SECONDS
+            deadline = time.monotonic() + _SECONDS / 2
             while left and time.monotonic() < deadline:
                 time.sleep(_POLL)
                 left = self._left(names)

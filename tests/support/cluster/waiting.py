@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 
 from kudo_cluster.installation import Service
 
-DEADLINE = 240.0
+DEADLINE = 90.0
 _POLL = 0.05
 _SLOW_POLL = 0.2
 _POLLS = 20

@@ -9,7 +9,8 @@ from tests.unit.cli.fake_api import FakeApi
 from tests.unit.cli.imports import imported
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
-HELPED = ("init", "install", "test", "package", "package list", "package add")
+HELPED = ("init", "install", "test", "package", "package list", "repo")
+"""The help of `package add` asks for the kinds of tasks."""
 HEAVY = ("asyncio", "aiohttp", "pydantic", "yaml", "kubeio.client", "kudo.api", "logging", "typing")
 
 

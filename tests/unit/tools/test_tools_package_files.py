@@ -15,12 +15,12 @@ from kudo.authoring.skeleton import NewPackage, skeleton
 from kudo.packages import OperatorFile, PackageFiles, parse_package
 from kudo.packages.parse import parse_operator, parse_parameters
 from kudo.problems import Problem
-from kudo.tasks import FatalTaskError, check_task
+from kudo.tasks import KINDS, FatalTaskError, check_task
 from kudo.verification.fields import fields_are_known
 from tests.support.build import Json
 from tests.support.json_schema import faults
 from tools.package_files.__main__ import DOCS, files, main
-from tools.package_files.fields import KINDS, Field, ParametersFile, Shape, fields, models
+from tools.package_files.fields import Field, ParametersFile, Shape, fields, models
 
 EXAMPLES = DOCS.parent / "examples"
 FILES = {"operator": "operator.yaml", "params": "params.yaml"}
@@ -135,10 +135,10 @@ _READ = {"one", "apiVersion", *("maintainers", "tasks", "spec", "pipe", "plans",
 def test_the_kinds_of_tasks_are_those_that_run() -> None:
     needed = {"resources": ("a.yaml",), "parameter": "p", "pod": "a.yaml", "package": "p"}
     pipe = ({"file": "/f", "kind": "Secret", "key": "k"},)
-    known = {one for kind in KINDS.values() for one in (*kind.required, *kind.optional)}
+    known = {one for kind in KINDS.values() for one in kind.fields}
     assert known == {field.name for field in fields(TaskSpec)}
     for name, kind in KINDS.items():
-        given = {one: {**needed, "pipe": pipe}[one] for one in kind.required}
+        given = {one: {**needed, "pipe": pipe}[one] for one in kind.needed}
         # What is installed has a version, whether its task names one or not.
         found = TaskSpec.model_validate({"operatorVersion": "1.0.0", **given})
         check_task(Task(name="t", kind=name, spec=found))

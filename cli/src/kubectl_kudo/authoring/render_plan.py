@@ -16,6 +16,9 @@ from kudo.authoring.preview import Previewed, preview, preview_instance
 from kudo.packages import locate, resolve, to_objects
 from kudo.readable_yaml import dump
 
+_VERBS = {"delete": "deletes", "read": "reads"}
+"""Of actions that need no more of an object than its name."""
+
 
 def render_plan(args: Args) -> None:
     """Print what the plan would apply, once all of it could be rendered.
@@ -64,29 +67,28 @@ def _data(item: Previewed) -> JsonObject:
         "step": at.step,
         "task": at.task,
         "kind": item.kind,
-        "action": item.action,
-        "template": item.template or None,
-        "object": item.object,
+        "action": item.shown.action,
+        "template": item.shown.template or None,
+        "object": item.shown.object,
     }
     return {name: value for name, value in fields.items() if value is not None}
 
 
 def document(item: Previewed) -> str:
     """Return one YAML document; one without an object is a comment."""
-    template = f", template {item.template}" if item.template else ""
+    template = f", template {item.shown.template}" if item.shown.template else ""
     # A name with a line end would end the comment, and could go on with an object.
     comment = word(f"# {item.position}{template}")
     return "\n".join(["---", comment, *_lines(item)]) + "\n"
 
 
 def _lines(item: Previewed) -> Iterator[str]:
-    if item.object is None:
-        yield f"# {item.action}: a {item.kind} task has no objects"
-    elif item.action == "delete":
-        yield word(f"# deletes {item.object['kind']} {item.object['metadata']['name']}")
+    action, obj, remark = item.shown.action, item.shown.object, item.shown.remark
+    if obj is None:
+        yield f"# {action}: a {item.kind} task has no objects"
+    elif action in _VERBS:
+        yield word(f"# {_VERBS[action]} {obj['kind']} {obj['metadata']['name']}")
     else:
-        if item.kind == "Pipe":
-            yield "# the pod of a Pipe task; its files become ConfigMaps and Secrets"
-        if item.kind == "KudoOperator":
-            yield "# the child instance; its own plans are not rendered"
-        yield dump(item.object).rstrip("\n")
+        if remark:
+            yield f"# {remark}"
+        yield dump(obj).rstrip("\n")

@@ -8,9 +8,9 @@ from pydantic import ValidationError
 from kubectl_kudo.core.output import JsonObject
 from kudo.api import OperatorVersion, operator_version_name
 from kudo.packages import Lookup, Requirement, Stored
-from kudo.packages.resolution import KUDO_OPERATOR
 from kudo.problems import InvalidInput, Problem
 from kudo.semver import rank
+from kudo.tasks.kudo_operator import KUDO_OPERATOR
 
 
 def lookup_in(namespace: str, versions: Sequence[JsonObject]) -> Lookup:

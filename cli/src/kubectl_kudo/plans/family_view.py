@@ -18,6 +18,7 @@ from kubectl_kudo.state.plan_view import (
     shown_node,
     shown_plan,
 )
+from kudo.tasks.kudo_operator import KUDO_OPERATOR
 
 _StepKey = tuple[str, str]
 
@@ -75,7 +76,7 @@ def _children_of_tasks(member: Member) -> dict[str, str]:
     return {
         task["name"]: _child_name(parent, task.get("spec") or {})
         for task in reversed(_spec(member).get("tasks") or [])
-        if task.get("kind") == "KudoOperator"
+        if task.get("kind") == KUDO_OPERATOR
     }
 
 

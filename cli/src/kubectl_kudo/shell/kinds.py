@@ -5,6 +5,7 @@ import enum
 from kubectl_kudo.core.arguments import DRY_RUN_MODES, Flag
 from kubectl_kudo.core.command import Command
 from kubectl_kudo.shell.completion import SHELLS
+from kudo.tasks import KINDS
 
 
 class Kind(enum.Enum):
@@ -36,7 +37,6 @@ Expected = Kind | tuple[str, ...] | None
 _OUTPUTS = ("json", "yaml")
 _SHOWN = ("custom-columns=", "json", "jsonpath=", "name", "table", "tree", "wide", "yaml")
 _TYPES = ("array", "boolean", "integer", "map", "number", "string")
-_TASKS = ("Apply", "Delete", "Dummy", "KudoOperator", "Pipe", "Toggle")
 _FLAGS: dict[str, Expected] = {
     "context": Kind.CONTEXT,
     "dry_run": DRY_RUN_MODES,
@@ -60,7 +60,7 @@ _FLAGS_OF: dict[tuple[str, str], Expected] = {
     ("get", "output"): _SHOWN,
     ("install", "instance"): None,
     ("package add parameter", "type"): _TYPES,
-    ("package add task", "kind"): _TASKS,
+    ("package add task", "kind"): tuple(sorted(KINDS)),
     ("package render", "instance"): None,
     ("package verify", "output"): ("json", "sarif", "yaml"),
     ("plan history", "output"): ("json", "name", "table", "wide", "yaml"),

@@ -18,7 +18,7 @@ from kudo.parameters import check_value
 from kudo.pipe import pipes
 from kudo.problems import Problem, first_problems, listed, shown_name
 from kudo.strategies import check_plan
-from kudo.tasks import FatalTaskError, check_task
+from kudo.tasks import FatalTaskError, check_task, kind_of, templates_of
 from kudo.values.checks import FullReader
 
 REASON: Final = "InvalidOperatorVersion"
@@ -82,20 +82,23 @@ def tasks_can_be_built(version: OperatorVersion) -> Iterator[Problem]:
 def tasks_name_templates(version: OperatorVersion) -> Iterator[Problem]:
     templates = version.spec.templates or {}
     for task in _used(version):
-        for name, field in _templates_of(task):
-            if name not in templates:
-                text = f"template '{shown_name(name)}' of task '{shown_name(task.name)}' is missing"
-                yield _problem(text, f"{_task(task)}.spec.{field}")
+        for use in templates_of(task):
+            if use.name not in templates:
+                name = shown_name(use.name)
+                text = f"template '{name}' of task '{shown_name(task.name)}' is missing"
+                yield _problem(text, f"{_task(task)}.spec.{use.field}")
 
 
-def toggles_have_a_text(version: OperatorVersion) -> Iterator[Problem]:
-    """The value of the parameter of a Toggle task must be a boolean, so never an array or map."""
+def switches_have_a_text(version: OperatorVersion) -> Iterator[Problem]:
+    """The value of a parameter that decides must be a boolean, so never an array or map."""
     for task in _used(version):
-        name = task.spec.parameter or ""
-        if task.kind != "Toggle" or not name:
+        name = kind_of(task).switch(task)
+        if not name:
             continue
         parameter, field = version.parameter(name), f"{_task(task)}.spec.parameter"
-        what = f"parameter '{shown_name(name)}' of toggle task '{shown_name(task.name)}'"
+        what = (
+            f"parameter '{shown_name(name)}' of {task.kind.lower()} task '{shown_name(task.name)}'"
+        )
         if parameter is None:
             yield _problem(f"{what} is not declared", field)
         elif parameter.value_type in {"array", "map"}:
@@ -136,7 +139,7 @@ RULES: tuple[Rule, ...] = (
     steps_name_tasks,
     tasks_can_be_built,
     tasks_name_templates,
-    toggles_have_a_text,
+    switches_have_a_text,
     pipes_can_be_named,
     time_limits_are_durations,
     defaults_are_values,
@@ -164,7 +167,7 @@ def _uncompilable(version: OperatorVersion, tell: Tell) -> Iterator[Problem]:
     # Nothing is kept: the compiled templates of one package may be as large as the memory allows.
     environment = Environment(policy="operator", missing_key="error", cache_chars=0)
     templates = version.spec.templates or {}
-    used = {name for task in _used(version) for name, _ in _templates_of(task)}
+    used = {use.name for task in _used(version) for use in templates_of(task)}
     for name in sorted(used & templates.keys()):
         tell(f'template "{shown_name(name)}"')
         try:
@@ -201,19 +204,6 @@ def _named(name: str, plan: Plan) -> Iterator[tuple[str, str]]:
         for j, step in enumerate(phase.steps):
             for k, task in enumerate(step.tasks):
                 yield task, f"{_plan(name)}.phases[{i}].steps[{j}].tasks[{k}]"
-
-
-def _templates_of(task: Task) -> Iterator[tuple[str, str]]:
-    """Yield the templates that a task needs, with the field of its spec that names each."""
-    spec = task.spec
-    match task.kind:
-        case "Apply" | "Delete" | "Toggle":
-            for index, name in enumerate(spec.resources or ()):
-                yield name, f"resources[{index}]"
-        case "Pipe":
-            yield spec.pod or "", "pod"
-        case "KudoOperator" if spec.parameter_file:
-            yield spec.parameter_file, "parameterFile"
 
 
 def _plan(name: str) -> str:

@@ -21,21 +21,15 @@ from kudo_reconciler.controller.upkeep import Upkeep
 from kudo_reconciler.controller.workqueue import WorkQueue
 from kudo_reconciler.environment import Environment
 from kudo_reconciler.events import EventRecorder
-from kudo_reconciler.execution.apply import ApplyTask
 from kudo_reconciler.execution.causes import Causes
-from kudo_reconciler.execution.child_versions import ChildVersions
-from kudo_reconciler.execution.delete import DeleteTask
 from kudo_reconciler.execution.expected.ahead import Ahead
 from kudo_reconciler.execution.expected.every_plan import EveryPlan
-from kudo_reconciler.execution.kudo_operator import ChildTask
 from kudo_reconciler.execution.operations import Operations
-from kudo_reconciler.execution.pipe import PipeTask
-from kudo_reconciler.execution.pipe_pods import PipePods
 from kudo_reconciler.execution.recording import Recording
 from kudo_reconciler.execution.rendering import Renderer
 from kudo_reconciler.execution.run import PlanRunner
 from kudo_reconciler.execution.steps import StepRunner
-from kudo_reconciler.execution.tasks import TaskRunner
+from kudo_reconciler.execution.task_runner import TaskRunner
 from kudo_reconciler.metrics.metrics import Metrics
 from kudo_reconciler.objects.apply import Applier
 from kudo_reconciler.objects.dependency_hash import DependencyHasher
@@ -51,11 +45,13 @@ from kudo_reconciler.objects.sharing.sharers import Sharers
 from kudo_reconciler.objects.upkeep.adopter import Adopter
 from kudo_reconciler.objects.upkeep.pruner import Pruner
 from kudo_reconciler.settings import Settings
-from kudo_reconciler.store.children import ChildStore
 from kudo_reconciler.store.instances import InstanceStore
 from kudo_reconciler.store.inventories import InventoryStore
 from kudo_reconciler.store.values import ValueChecks
 from kudo_reconciler.store.versions import VersionStore
+from kudo_reconciler.tasks.kinds import EXPECTS, runner_of
+from kudo_reconciler.tasks.parts import TaskParts
+from kudo_reconciler.tasks.pipe_pods import PipePods
 from kudo_reconciler.tenancy.access import AccessReviews
 from kudo_reconciler.tenancy.accounts import Accounts
 
@@ -130,7 +126,7 @@ def controller_of(parts: Parts) -> Controller:
     )
     context = _context(parts, objects)
     resolver = Resolver(discovery)
-    ahead = Ahead(resolver)
+    ahead = Ahead(resolver, EXPECTS)
     entries = Entries(parts.settings.digest_key)
     recording = Recording(parts.recorder, parts.reviews, ahead, entries)
     idle = Idle(context)
@@ -189,32 +185,21 @@ def _context(parts: Parts, objects: _Objects) -> ReconcileContext:
 
 
 def _tasks(parts: Parts, objects: _Objects, resolver: Resolver, recording: Recording) -> TaskRunner:
-    hasher = DependencyHasher(parts.observer)
-    applier = Applier(objects.discovery, parts.observer, objects.ownership, parts.metrics)
-    return TaskRunner(
-        apply=ApplyTask(
-            resolver,
-            hasher,
-            applier,
-            parts.observer,
-            parts.instances,
-            Causes(parts.observer),
-            recording,
-        ),
-        delete=DeleteTask(resolver, parts.observer, objects.ownership, objects.shares),
-        pipe=PipeTask(
-            pods=objects.pipe_pods,
-            hasher=hasher,
-            applier=applier,
+    return runner_of(
+        TaskParts(
+            resolver=resolver,
             observer=parts.observer,
+            applier=Applier(objects.discovery, parts.observer, objects.ownership, parts.metrics),
+            hasher=DependencyHasher(parts.observer),
+            ownership=objects.ownership,
+            shares=objects.shares,
             recording=recording,
+            causes=Causes(parts.observer),
+            pipe_pods=objects.pipe_pods,
             waiter_image=parts.settings.pipe_waiter_image,
-        ),
-        child=ChildTask(
-            ChildStore(parts.instances),
-            ChildVersions(parts.versions),
-            parts.metrics,
-            parts.reviews,
-            recording,
-        ),
+            instances=parts.instances,
+            versions=parts.versions,
+            metrics=parts.metrics,
+            reviews=parts.reviews,
+        )
     )

@@ -15,9 +15,9 @@ from kubeio.kinds import PODS
 from kudo.api import JsonObject
 from kudo.names import ANNOTATION_PLAN_UID
 from kudo.tenancy import Tenancy
-from kudo_reconciler.execution.pipe_pods import PipePods
 from kudo_reconciler.keys import Key
 from kudo_reconciler.objects.observer import Observer
+from kudo_reconciler.tasks.pipe_pods import PipePods
 from kudo_reconciler.tenancy.accounts import Accounts
 from kudo_reconciler.tenancy.directory import Directory
 from tests.support.apiserver.cluster import MemoryCluster

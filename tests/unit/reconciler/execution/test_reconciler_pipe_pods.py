@@ -15,9 +15,9 @@ from kubeio.leader_election.elector import NotLeading
 from kudo.api import JsonObject, PipeFile
 from kudo.tasks import FatalTaskError, TransientTaskError
 from kudo.tenancy import Tenancy
-from kudo_reconciler.execution.pipe_pods import PipePods
 from kudo_reconciler.keys import Key
 from kudo_reconciler.objects.observer import Observer
+from kudo_reconciler.tasks.pipe_pods import PipePods
 from kudo_reconciler.tenancy.accounts import Accounts
 from kudo_reconciler.tenancy.directory import Directory
 

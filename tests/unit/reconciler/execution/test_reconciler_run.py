@@ -12,7 +12,7 @@ from kubeio.client import Client
 from kubeio.connection.config import ClusterConfig
 from kudo.api import ExecutionStatus, Instance, OperatorVersion, PlanStatus
 from kudo.execution import Intent, StepRef, begin, status_of
-from kudo.tasks import FatalTaskError
+from kudo.tasks import KINDS, FatalTaskError
 from kudo.tenancy import Tenancy
 from kudo_reconciler.clock import SystemClock
 from kudo_reconciler.execution.operations import Operations
@@ -20,7 +20,7 @@ from kudo_reconciler.execution.rendering import Renderer
 from kudo_reconciler.execution.run import PlanRunner, Progress, Run, StatusWriter
 from kudo_reconciler.execution.steps import StepRunner
 from kudo_reconciler.execution.task_context import RunMemory, TaskContext, TaskResult
-from kudo_reconciler.execution.tasks import TaskRunner
+from kudo_reconciler.execution.task_runner import TaskRunner
 from kudo_reconciler.keys import Key
 from kudo_reconciler.metrics.metrics import Metrics
 from kudo_reconciler.resources import INSTANCES
@@ -72,7 +72,7 @@ class Bench:
         self.metrics = Metrics()
         self.memory = RunMemory("A", "i", "deploy", VERSION, recheck_at=0.0)
         self.client = Client(ClusterConfig("http://127.0.0.1"))
-        tasks = TaskRunner(self.task, self.task, pipe=self.task, child=self.task)
+        tasks = TaskRunner(dict.fromkeys(KINDS, self.task))
         self.runner = PlanRunner(
             StepRunner(tasks),
             Operations(lambda _: None),

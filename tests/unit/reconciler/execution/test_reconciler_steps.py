@@ -9,7 +9,7 @@ from kubeio.client import Client
 from kubeio.connection.config import ClusterConfig
 from kudo.api import ExecutionStatus, Instance, OperatorVersion, Phase, Plan, Step
 from kudo.execution import StepRef, TaskOutcome
-from kudo.tasks import FatalTaskError, TransientTaskError
+from kudo.tasks import KINDS, FatalTaskError, TransientTaskError
 from kudo_reconciler.errors import Outdated
 from kudo_reconciler.execution.rendering import Renderer
 from kudo_reconciler.execution.steps import StepResult, StepRunner
@@ -19,7 +19,7 @@ from kudo_reconciler.execution.task_context import (
     TaskContext,
     TaskResult,
 )
-from kudo_reconciler.execution.tasks import TaskRunner
+from kudo_reconciler.execution.task_runner import TaskRunner
 from workers import Pool
 
 S = ExecutionStatus
@@ -92,7 +92,7 @@ class Bench:
             now=lambda: NOW,
             crashed=self._crashed,
         )
-        runner = TaskRunner(self.script, self.script, pipe=self.script, child=self.script)
+        runner = TaskRunner(dict.fromkeys(KINDS, self.script))
         return await StepRunner(runner).attempt(context)
 
     def _crashed(self) -> None:

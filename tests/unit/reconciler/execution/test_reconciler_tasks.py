@@ -10,11 +10,14 @@ from kubeio.connection.config import ClusterConfig
 from kubeio.errors import ConnectionLost, Forbidden, KubeError, ServerError
 from kudo.api import Instance, OperatorVersion, Task
 from kudo.execution import StepRef
-from kudo.tasks import FatalTaskError, TaskPath, TransientTaskError
+from kudo.tasks import KINDS, FatalTaskError, TaskPath, TransientTaskError
 from kudo_reconciler.errors import Superseded
 from kudo_reconciler.execution.rendering import Renderer
 from kudo_reconciler.execution.task_context import RunMemory, TaskContext, TaskResult
-from kudo_reconciler.execution.tasks import TaskRunner
+from kudo_reconciler.execution.task_runner import TaskRunner
+from kudo_reconciler.tasks.dummy import DummyTask
+from kudo_reconciler.tasks.kinds import TASKS
+from kudo_reconciler.tasks.toggle import ToggleTask
 from workers import Pool
 
 DONE = TaskResult(done=True)
@@ -58,7 +61,16 @@ class Bench:
 
     @property
     def runner(self) -> TaskRunner:
-        return TaskRunner(self.apply, self.delete, pipe=self.pipe, child=self.child)
+        return TaskRunner(
+            {
+                "Apply": self.apply,
+                "Delete": self.delete,
+                "Toggle": ToggleTask(self.apply, self.delete),
+                "Pipe": self.pipe,
+                "KudoOperator": self.child,
+                "Dummy": DummyTask(),
+            }
+        )
 
     def context(self, task: Task, ref: StepRef = REF) -> TaskContext:
         wire = {"metadata": {"name": "i", "namespace": "ns"}, "spec": {}}
@@ -113,6 +125,10 @@ TOGGLE = task("Toggle", resources=["a.yaml"], parameter="ON")
 
 
 # Who runs what
+
+
+def test_there_is_what_runs_the_tasks_of_each_kind() -> None:
+    assert TASKS.keys() == KINDS.keys()
 
 
 PIPE_FILE = {"file": "/out/a", "kind": "ConfigMap", "key": "a"}

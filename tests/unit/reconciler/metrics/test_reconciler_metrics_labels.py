@@ -14,7 +14,7 @@ ENDS_RUNS = [
     *RECONCILER.rglob("*.py"),
     KUDO / "objects" / "enrichment.py",
     KUDO / "rendering.py",
-    KUDO / "tasks.py",
+    *(KUDO / "tasks").glob("*.py"),
     *(KUDO / "children").glob("*.py"),
     *(KUDO / "pipe").glob("*.py"),
     *(KUDO / "removed_apis").glob("*.py"),

@@ -8,7 +8,7 @@ from kubeio.kinds import PODS
 from kubeio.resource import Resource
 from kubeio.types import JsonObject
 from kudo_reconciler.execution.task_context import TaskContext, TaskResult
-from kudo_reconciler.execution.tasks import TaskRunner
+from kudo_reconciler.execution.task_runner import TaskRunner
 from kudo_reconciler.resources import INSTANCES as CHILDREN
 from tests.support import build
 from tests.support.apiserver.controllers.workloads import Outcome

@@ -12,9 +12,9 @@ from kubeio.client import Client
 from kudo.api import JsonObject
 from kudo.bounds import TOO_LARGE
 from kudo.tasks import FatalTaskError
-from kudo_reconciler.execution.child_versions import ChildVersions
 from kudo_reconciler.resources import OPERATOR_VERSIONS
 from kudo_reconciler.store.versions import VersionStore, VersionTooLarge, kept_version
+from kudo_reconciler.tasks.child_versions import ChildVersions
 from tests.unit.kubeio.fake_api import FakeApi, fake_api
 
 

@@ -2,8 +2,9 @@
 
 import posixpath
 import shlex
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
 
 import yaml
 
@@ -13,9 +14,10 @@ from kubectl_kudo.core.arguments import Args
 from kubectl_kudo.core.errors import CliError, UsageError
 from kudo.authoring.edit import Addition
 from kudo.packages.files import OPERATOR_FILE
+from kudo.tasks import KINDS
+from kudo.tasks.kind import Kind
 
 JsonObject = dict[str, Any]
-_KINDS = ("Apply", "Delete", "Toggle", "Pipe", "KudoOperator", "Dummy")
 _PIPE_FIELDS = ("file", "envFile", "kind", "key")
 _NO_OBJECTS = "# Kubernetes objects; a line of three hyphens separates one from the next.\n"
 _NO_PARAMETERS = "# Parameters of the child, one a line: NAME and value, separated by a colon.\n"
@@ -31,27 +33,38 @@ def add_task(args: Args, *, asked: bool) -> None:
     if asked:
         task = _answered(args, target)
     else:
-        if args.kind not in _KINDS:
-            raise CliError(f'"{args.kind}" is not a kind of task; it can be {", ".join(_KINDS)}')
-        task = {"name": args.arguments[0], "kind": args.kind, "spec": _given(args)}
+        kind = KINDS.get(args.kind)
+        if kind is None:
+            raise CliError(f'"{args.kind}" is not a kind of task; it can be {", ".join(KINDS)}')
+        task = {"name": args.arguments[0], "kind": args.kind, "spec": dict(_given(kind, args))}
     text = target.with_additions(OPERATOR_FILE, Addition("tasks", task))
     created = dict(_new_templates(task["spec"], target))
     target.write({**created, OPERATOR_FILE: text}, f"task {task['name']}")
 
 
-def _given(args: Args) -> JsonObject:
-    match args.kind:
-        case "Apply" | "Delete":
-            return {"resources": _resources(args.resource)}
-        case "Toggle":
-            return {"parameter": args.toggle, "resources": _resources(args.resource)}
-        case "Pipe":
-            if not args.pod:
-                raise UsageError("a Pipe task needs --pod and --pipe")
-            return {"pod": template_file(args.pod), "pipe": [*map(_pipe, args.pipe)]}
-        case "KudoOperator":
-            return _child(args.package, args.parameter_file, args.instance_name)
-    return {"done": True}
+def _given(kind: Kind, args: Args) -> Iterator[tuple[str, object]]:
+    """Yield the fields of the spec that flags give."""
+    if "pod" in kind.needed and not args.pod:
+        flags = " and ".join(FIELDS[field].flag for field in kind.needed)
+        raise UsageError(f"a {kind.name} task needs {flags}")
+    for name, field in _fields(kind):
+        value = field.given(args)
+        if value or name in kind.needed:
+            yield name, value
+    yield from kind.begins_with.items()
+
+
+def _asked(kind: Kind, target: Target) -> Iterator[tuple[str, object]]:
+    """Yield the fields of the spec that answers give."""
+    for name, field in _fields(kind):
+        value = field.asked(target)
+        if value:
+            yield name, value
+    yield from kind.begins_with.items()
+
+
+def _fields(kind: Kind) -> Iterator[tuple[str, "_Field"]]:
+    return ((name, FIELDS[name]) for name in kind.fields if name in FIELDS)
 
 
 def _resources(names: list[str]) -> list[str]:
@@ -67,12 +80,6 @@ def _pipe(text: str) -> JsonObject:
     return {key: value for key, _, value in pairs}
 
 
-def _child(package: str, parameter_file: str, instance_name: str) -> JsonObject:
-    file = template_file(parameter_file) if parameter_file else ""
-    fields = {"package": package, "parameterFile": file, "instanceName": instance_name}
-    return {key: value for key, value in fields.items() if value}
-
-
 def _answered(args: Args, target: Target) -> JsonObject:
     known = {task.name for task in target.package.operator.tasks}
 
@@ -80,34 +87,25 @@ def _answered(args: Args, target: Target) -> JsonObject:
         return f'there is a task "{name}" already' if name in known else needed(name)
 
     name = ask("Task Name", args.arguments[0] if args.arguments else "", name_fault)
-    kind = choose("Task Kind", _KINDS, args.kind)
-    return {"name": name, "kind": kind, "spec": dict(_asked_spec(kind, target))}
+    kind = choose("Task Kind", [*KINDS], args.kind)
+    return {"name": name, "kind": kind, "spec": dict(_asked(KINDS[kind], target))}
 
 
-def _asked_spec(kind: str, target: Target) -> Iterator[tuple[str, object]]:
-    match kind:
-        case "Toggle":
-            names = [one.name for one in target.package.parameters]
-            yield "parameter", choose("Parameter", names) if names else ask("Parameter", "", needed)
-            yield "resources", _asked_resources()
-        case "Apply" | "Delete":
-            yield "resources", _asked_resources()
-        case "Pipe":
-            yield "pod", template_file(ask("Pod Template", "", needed))
-            pipes = [_asked_pipe()]
-            while agree("Add another Pipe"):
-                pipes.append(_asked_pipe())
-            yield "pipe", pipes
-        case "KudoOperator":
-            package, file = ask("Package", "", needed), ask("Parameter File (optional)")
-            yield from _child(package, file, ask("Instance Name (optional)")).items()
-        case _:
-            yield "done", True
-
-
-def _asked_resources() -> list[str]:
+def _asked_resources(_: Target) -> list[str]:
     answer = ask("Templates, separated by commas", "", needed)
     return _resources([name.strip() for name in answer.split(",") if name.strip()])
+
+
+def _asked_parameter(target: Target) -> str:
+    names = [one.name for one in target.package.parameters]
+    return choose("Parameter", names) if names else ask("Parameter", "", needed)
+
+
+def _asked_pipes(_: Target) -> list[JsonObject]:
+    pipes = [_asked_pipe()]
+    while agree("Add another Pipe"):
+        pipes.append(_asked_pipe())
+    return pipes
 
 
 def _asked_pipe() -> JsonObject:
@@ -150,3 +148,46 @@ def _pod(pipes: list[JsonObject]) -> str:
     }
     text: str = yaml.safe_dump(pod, sort_keys=False)
     return text
+
+
+@dataclass(frozen=True, slots=True)
+class _Field:
+    """How a field of a new task is given.
+
+    Attributes:
+        flag: The flag, for messages.
+        given: Returns the value of the flag, as packages have it; empty if it is not given.
+        asked: Asks for the value; empty if it is left out.
+    """
+
+    flag: str
+    given: Callable[[Args], object]
+    asked: Callable[[Target], object]
+
+
+FIELDS: Final[Mapping[str, _Field]] = {
+    "resources": _Field("--resource", lambda args: _resources(args.resource), _asked_resources),
+    "parameter": _Field("--toggle", lambda args: args.toggle, _asked_parameter),
+    "pod": _Field(
+        "--pod",
+        lambda args: template_file(args.pod),
+        lambda _: template_file(ask("Pod Template", "", needed)),
+    ),
+    "pipe": _Field("--pipe", lambda args: [*map(_pipe, args.pipe)], _asked_pipes),
+    "package": _Field("--package", lambda args: args.package, lambda _: ask("Package", "", needed)),
+    "parameterFile": _Field(
+        "--parameter-file",
+        lambda args: _optional_file(args.parameter_file),
+        lambda _: _optional_file(ask("Parameter File (optional)")),
+    ),
+    "instanceName": _Field(
+        "--instance-name",
+        lambda args: args.instance_name,
+        lambda _: ask("Instance Name (optional)"),
+    ),
+}
+"""By the name of the field; what is not here is written into the file by hand."""
+
+
+def _optional_file(name: str) -> str:
+    return template_file(name) if name else ""

@@ -8,8 +8,7 @@ from kudo.authoring.edit import Addition
 from kudo.authoring.starters import KINDS, starter
 from kudo.packages import Package
 from kudo.packages.files import OPERATOR_FILE
-
-_WITH_RESOURCES = frozenset({"Apply", "Delete", "Toggle"})
+from kudo.tasks import DEFAULT_KIND, kind_of
 
 
 def add_template(args: Args, *, asked: bool) -> None:
@@ -42,8 +41,8 @@ def _applied_by(name: str, file: str, package: Package) -> Addition:
     """Return what has to be added so that a task applies the template: the task, if it is new."""
     for position, task in enumerate(package.operator.tasks):
         if task.name == name:
-            if task.kind not in _WITH_RESOURCES:
+            if kind_of(task).action is None:
                 raise CliError(f"task {name} is of kind {task.kind}, which applies no templates")
             return Addition("resources", file, path=("tasks", position, "spec"))
-    item = {"name": name, "kind": "Apply", "spec": {"resources": [file]}}
+    item = {"name": name, "kind": DEFAULT_KIND, "spec": {"resources": [file]}}
     return Addition("tasks", item)

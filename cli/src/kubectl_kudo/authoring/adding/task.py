@@ -3,6 +3,7 @@
 from kubectl_kudo.authoring.adding.flags import COMMON, HELP, is_asked
 from kubectl_kudo.core.arguments import Args, Flag
 from kubectl_kudo.core.command import Command
+from kudo.tasks import DEFAULT_KIND, KINDS, kinds_with
 
 
 def run(args: Args) -> None:
@@ -12,35 +13,30 @@ def run(args: Args) -> None:
     add_task(args, asked=asked)
 
 
+_ANY = " or ".join(", ".join(KINDS).rsplit(", ", 1))
+_FILE = "file=PATH or envFile=PATH, kind=Secret or ConfigMap, key=NAME"
+
+
+def _flag(name: str, field: str, about: str, value: str, *, repeat: bool = False) -> Flag:
+    """Return the flag of a field of the spec, which says what kinds have it."""
+    more = "; may be repeated" if repeat and value == about else ""
+    return Flag((name,), f"{about} ({kinds_with(field)}){more}", value, repeat=repeat)
+
+
 COMMAND = Command(
     "package add task",
     "Add a task to a package.",
     run,
     "[name]",
     (
-        Flag(
-            ("--kind",),
-            "Apply, Delete, Toggle, Pipe, KudoOperator or Dummy (default: Apply)",
-            "kind",
-            "Apply",
-        ),
-        Flag(
-            ("--resource",),
-            "template (Apply, Delete, Toggle); may be repeated",
-            "template",
-            repeat=True,
-        ),
-        Flag(("--toggle",), "parameter that decides (Toggle)", "parameter"),
-        Flag(("--pod",), "template of the pod (Pipe)", "template"),
-        Flag(
-            ("--pipe",),
-            "file=PATH or envFile=PATH, kind=Secret or ConfigMap, key=NAME (Pipe)",
-            "list",
-            repeat=True,
-        ),
-        Flag(("--package",), "path or name of the package (KudoOperator)", "package"),
-        Flag(("--parameter-file",), "template of its parameters (KudoOperator)", "template"),
-        Flag(("--instance-name",), "name of its instance (KudoOperator)", "name"),
+        Flag(("--kind",), f"{_ANY} (default: {DEFAULT_KIND})", "kind", DEFAULT_KIND),
+        _flag("--resource", "resources", "template", "template", repeat=True),
+        _flag("--toggle", "parameter", "parameter that decides", "parameter"),
+        _flag("--pod", "pod", "template of the pod", "template"),
+        _flag("--pipe", "pipe", _FILE, "list", repeat=True),
+        _flag("--package", "package", "path or name of the package", "package"),
+        _flag("--parameter-file", "parameterFile", "template of its parameters", "template"),
+        _flag("--instance-name", "instanceName", "name of its instance", "name"),
         *COMMON,
     ),
     more=f"{HELP}\n\nTemplates that do not exist are created; `.yaml` can be left out.",

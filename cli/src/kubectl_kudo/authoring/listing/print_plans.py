@@ -1,6 +1,6 @@
 """Prints the plans of a package as a tree or as data."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from kubectl_kudo.authoring.listing.source import package_of
 from kubectl_kudo.core.arguments import Args
@@ -8,9 +8,7 @@ from kubectl_kudo.core.output import check_format, many
 from kubectl_kudo.core.tree import Node, draw
 from kudo.authoring.shown import SERIAL, plan_data
 from kudo.packages.plans import PackagePhase, PackagePlan, PackageStep, PackageTask
-
-_NAMED = frozenset({"Apply", "Delete", "Toggle", "Pipe", "Dummy"})
-"""Kinds that KUDO 0.19 names in the tree; others are `unknown`."""
+from kudo.tasks import kind_of
 
 
 def print_plans(args: Args) -> None:
@@ -56,15 +54,6 @@ def _step(step: PackageStep, tasks: Mapping[str, PackageTask] | None) -> Node:
 
 
 def _task(task: PackageTask) -> Node:
-    kind = task.kind.lower() if task.kind in _NAMED else "unknown"
-    return Node(f"[{kind}]  {task.name}", [*_needed(task)])
-
-
-def _needed(task: PackageTask) -> Iterator[Node]:
-    """Yield what a task is made of."""
-    if task.kind == "Toggle":
-        yield Node(f"[parameter]  {task.spec.parameter or ''}")
-    if task.kind == "Pipe":
-        yield Node(task.spec.pod or "")
-    if task.kind in {"Apply", "Delete", "Toggle"}:
-        yield from map(Node, task.spec.resources or ())
+    kind = kind_of(task)
+    parts = [Node(f"[{word}]  {name}" if word else name) for word, name in kind.parts(task)]
+    return Node(f"[{kind.word()}]  {task.name}", parts)

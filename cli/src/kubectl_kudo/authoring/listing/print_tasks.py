@@ -6,7 +6,7 @@ from kubectl_kudo.core.output import check_format, many
 from kubectl_kudo.core.table import table
 from kubectl_kudo.core.terminal import word
 from kudo.authoring.shown import task_data
-from kudo.packages.plans import PackageTask
+from kudo.tasks import kind_of
 
 
 def print_tasks(args: Args) -> None:
@@ -22,11 +22,5 @@ def print_tasks(args: Args) -> None:
     elif not tasks:
         print("no tasks  found")
     else:
-        rows = [(task.name, task.kind, word(_resources(task))) for task in tasks]
+        rows = [(task.name, task.kind, word(kind_of(task).listed(task))) for task in tasks]
         print(table([("Name", "Kind", "Resources"), *rows]), end="")
-
-
-def _resources(task: PackageTask) -> str:
-    if task.kind == "Pipe":
-        return task.spec.pod or ""
-    return f"[{' '.join(task.spec.resources or ())}]"

@@ -13,6 +13,7 @@ from kubectl_kudo.core.session import Session, in_session, namespace_of
 from kubectl_kudo.instances.all_instances import all_instances, version_key
 from kubeio.errors import Conflict, NotFound
 from kubeio.resource import Resource
+from kudo.tasks.kudo_operator import KUDO_OPERATOR
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +138,7 @@ def _needs(version: JsonObject, other: JsonObject) -> bool:
     for task in version["spec"].get("tasks") or []:
         spec = task.get("spec") or {}
         if (
-            task.get("kind") == "KudoOperator"
+            task.get("kind") == KUDO_OPERATOR
             and spec.get("package") == _operator(other)
             # A task without versions could mean any.
             and (spec.get("operatorVersion") or number) == number

@@ -46,7 +46,7 @@ def render_package(folder: Path, given: Mapping[str, str]) -> Rendered:
     texts, again = _texts(first), _texts(second)
     return Rendered(
         texts=texts,
-        objects=tuple(item.object for item in first if item.object is not None),
+        objects=tuple(one.shown.object for one in first if one.shown.object is not None),
         # Random values and the time of day are another one each time.
         unsteady=frozenset(path for path in texts if texts[path] != again.get(path)),
     )

@@ -18,6 +18,7 @@ from kudo.api.base import (
     at_most,
 )
 from kudo.names import API_VERSION
+from kudo.tasks import KINDS, kinds_with
 from kudo.values.fingerprints import fingerprint_of_object
 
 _NULLABLE: dict[str, JsonValue] = {"nullable": True}
@@ -25,6 +26,11 @@ _TIMEOUT = (
     "How long it may take, as a Go duration such as 1h30m; the run fails after it. Paused time "
     "does not count."
 )
+
+
+def _of(field: str, text: str) -> str:
+    """Return the description of a field of the spec of tasks, with the kinds that have it."""
+    return f"{text} ({kinds_with(field)})."
 
 
 class PipeFile(ApiModel):
@@ -41,38 +47,43 @@ class TaskSpec(ApiModel):
 
     resources: tuple[Text, ...] | None = Field(
         None,
-        description="Templates that are applied or deleted, in order (Apply, Delete, Toggle).",
+        description=_of("resources", "Templates that are applied or deleted, in order"),
         json_schema_extra=_NULLABLE | at_most(bounds.RESOURCES),
     )
     parameter: Name | None = Field(
-        None, description="Boolean parameter that decides between apply and delete (Toggle)."
+        None,
+        description=_of("parameter", "Boolean parameter that decides between apply and delete"),
     )
-    pod: Text | None = Field(None, description="Template of the pod that makes the files (Pipe).")
+    pod: Text | None = Field(
+        None, description=_of("pod", "Template of the pod that makes the files")
+    )
     pipe: tuple[PipeFile, ...] | None = Field(
         None,
-        description="Files that the pod hands on (Pipe).",
+        description=_of("pipe", "Files that the pod hands on"),
         json_schema_extra=_NULLABLE | at_most(bounds.PIPE_FILES),
     )
-    package: Name | None = Field(None, description="Operator of the child (KudoOperator).")
-    instance_name: Name | None = Field(None, description="Name of the child (KudoOperator).")
-    app_version: Name | None = Field(None, description="App version of the child (KudoOperator).")
+    package: Name | None = Field(None, description=_of("package", "Operator of the child"))
+    instance_name: Name | None = Field(None, description=_of("instanceName", "Name of the child"))
+    app_version: Name | None = Field(
+        None, description=_of("appVersion", "App version of the child")
+    )
     operator_version: Name | None = Field(
-        None, description="Operator version of the child (KudoOperator)."
+        None, description=_of("operatorVersion", "Operator version of the child")
     )
     parameter_file: Text | None = Field(
-        None, description="Template of the child's parameters (KudoOperator)."
+        None, description=_of("parameterFile", "Template of the child's parameters")
     )
     wait: bool | None = Field(
-        None, description="Whether to wait until the objects are gone; true if absent (Delete)."
+        None, description=_of("wait", "Whether to wait until the objects are gone; true if absent")
     )
-    want_err: bool | None = Field(None, description="End with an error (Dummy).")
-    fatal: bool | None = Field(None, description="Make that error fatal (Dummy).")
-    done: bool | None = Field(None, description="Be done at once (Dummy).")
+    want_err: bool | None = Field(None, description=_of("wantErr", "End with an error"))
+    fatal: bool | None = Field(None, description=_of("fatal", "Make that error fatal"))
+    done: bool | None = Field(None, description=_of("done", "Be done at once"))
 
 
 class Task(ApiModel):
     name: Name = Field("", description="Name by which steps refer to the task.")
-    kind: Name = Field("", description="Apply, Delete, Toggle, Pipe, KudoOperator or Dummy.")
+    kind: Name = Field("", description=f"{' or '.join(', '.join(KINDS).rsplit(', ', 1))}.")
     spec: TaskSpec = Field(TaskSpec(), description="What the task does, by its kind.")
     timeout: Duration | None = Field(None, description=_TIMEOUT)
     progress_deadline: Duration | None = Field(

@@ -4,9 +4,10 @@ Objects are as the templates give them: the labels, annotations, owner and names
 reconciler adds are left out.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, Literal
+from functools import cached_property
+from typing import Final
 
 from gotemplate import TemplateError
 from kudo.api import Instance, InstanceSpec, JsonObject, ObjectMeta, OperatorVersion, Task
@@ -15,10 +16,10 @@ from kudo.parameters import parse_parameter_file
 from kudo.pipe import read_pod
 from kudo.problems import InvalidInput, KudoError
 from kudo.rendering import DocumentError, Engine, read_objects, render, variables
-from kudo.tasks import FatalTaskError, check_task, toggled_on
+from kudo.tasks import FatalTaskError, check_task, kind_of
+from kudo.tasks.kind import Shown
 from kudo.template_lines import template_line
 
-Action = Literal["apply", "delete", "nothing"]
 _SHOWN: Final = 100
 """Characters of a line in an error."""
 
@@ -43,16 +44,12 @@ class Previewed:
     Attributes:
         position: Of the task.
         kind: Of the task.
-        action: `nothing` for a Dummy task, which has no object.
-        template: Name of the template; empty where the object is not from one.
-        object: The object.
+        shown: What it does, with the object.
     """
 
     position: Position
     kind: str
-    action: Action
-    template: str = ""
-    object: JsonObject | None = None
+    shown: Shown
 
 
 class PreviewError(KudoError):
@@ -100,7 +97,7 @@ def preview_instance(
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _TaskPreview:
     """Renders the templates of one task."""
 
@@ -111,52 +108,58 @@ class _TaskPreview:
 
     def items(self) -> list[Previewed]:
         try:
-            if self.task.kind != "KudoOperator":
-                check_task(self.task)
-            return [*self._items(self._values())]
+            check_task(self.task, as_written=True)
+            return [
+                Previewed(self.position, self.task.kind, one)
+                for one in kind_of(self.task).shown(self)
+            ]
         except (FatalTaskError, InvalidInput) as error:
             raise PreviewError(f"{self.position}: {error}") from error
 
-    def _values(self) -> dict[str, object]:
+    @cached_property
+    def values(self) -> Mapping[str, object]:
+        """What the templates are rendered with."""
         at = self.position
         return variables(
             self.instance, self.version, plan=at.plan, phase=at.phase, step=at.step
         ).read()
 
-    def _items(self, values: dict[str, object]) -> Iterator[Previewed]:
-        kind, spec = self.task.kind, self.task.spec
-        match kind:
-            case "Apply" | "Delete" | "Toggle":
-                applies = kind == "Apply" or (
-                    kind == "Toggle" and toggled_on(self.task, _mapping(values["Params"]))
-                )
-                for template in dict.fromkeys(spec.resources or ()):
-                    for obj in self._objects(template, values):
-                        action: Action = "apply" if applies else "delete"
-                        yield Previewed(self.position, kind, action, template, obj)
-            case "Pipe":
-                template = spec.pod or ""
-                pod = read_pod(self._rendered(template, values))
-                yield Previewed(self.position, kind, "apply", template, pod)
-            case "KudoOperator":
-                template = spec.parameter_file or ""
-                yield Previewed(self.position, kind, "apply", template, self._child(values))
-            case _:
-                yield Previewed(self.position, kind, "nothing")
+    def parameters(self) -> Mapping[str, object]:
+        """Return the values of parameters as templates see them."""
+        found = self.values["Params"]
+        return found if isinstance(found, dict) else {}
 
-    def _objects(self, template: str, values: Mapping[str, object]) -> list[JsonObject]:
-        text = self._rendered(template, values)
+    def pod(self, template: str) -> JsonObject:
+        """Return the pod that a template renders to."""
+        return read_pod(self._rendered(template))
+
+    def child(self) -> JsonObject:
+        """Return the Instance that the task describes."""
+        file = self.task.spec.parameter_file
+        parameters = parse_parameter_file(file, self._rendered(file)) if file else {}
+        child = child_of(self.task, self.instance, self.version, parameters)
+        made = manifest(child, self.instance, "", child.version, parameters)
+        for added in ("annotations", "ownerReferences"):
+            made["metadata"].pop(added)
+        if not self.task.spec.operator_version:
+            # Which version is installed, and so its name, is known to a cluster only.
+            made["spec"].pop("operatorVersion")
+        return made
+
+    def objects(self, template: str) -> list[JsonObject]:
+        """Return the objects that a template renders to."""
+        text = self._rendered(template)
         try:
             return [*read_objects(template, text, Engine.full().budget)]
         except DocumentError as error:
-            raise PreviewError(self._unreadable(template, text, values, error)) from error
+            raise PreviewError(self._unreadable(template, text, error)) from error
 
-    def _rendered(self, template: str, values: Mapping[str, object]) -> str:
+    def _rendered(self, template: str) -> str:
         templates = self.version.spec.templates or {}
         if template not in templates:
             raise PreviewError(f"{self.position}: the package has no template {template}")
         try:
-            return render(template, templates[template], values)
+            return render(template, templates[template], self.values)
         except FatalTaskError as error:
             cause = error.__cause__
             line = cause.line if isinstance(cause, TemplateError) else 0
@@ -166,11 +169,9 @@ class _TaskPreview:
                 lines.insert(1, _quoted("template line", templates[template], line))
             raise PreviewError("\n  ".join(lines)) from error
 
-    def _unreadable(
-        self, template: str, text: str, values: Mapping[str, object], error: DocumentError
-    ) -> str:
+    def _unreadable(self, template: str, text: str, error: DocumentError) -> str:
         source = (self.version.spec.templates or {})[template]
-        line = template_line(template, source, values, error.line)
+        line = template_line(template, source, self.values, error.line)
         place = f"templates/{template}:{line}" if line else f"templates/{template}"
         return "\n  ".join(
             [
@@ -181,24 +182,8 @@ class _TaskPreview:
             ]
         )
 
-    def _child(self, values: Mapping[str, object]) -> JsonObject:
-        file = self.task.spec.parameter_file
-        parameters = parse_parameter_file(file, self._rendered(file, values)) if file else {}
-        child = child_of(self.task, self.instance, self.version, parameters)
-        made = manifest(child, self.instance, "", child.version, parameters)
-        for added in ("annotations", "ownerReferences"):
-            made["metadata"].pop(added)
-        if not self.task.spec.operator_version:
-            # Which version is installed, and so its name, is known to a cluster only.
-            made["spec"].pop("operatorVersion")
-        return made
-
 
 def _quoted(label: str, text: str, line: int) -> str:
     """Return a line of a text with its number."""
     found = text.split("\n")[line - 1].strip()
     return f"{label} {line}: {found if len(found) <= _SHOWN else found[:_SHOWN] + '…'}"
-
-
-def _mapping(value: object) -> Mapping[str, object]:
-    return value if isinstance(value, dict) else {}

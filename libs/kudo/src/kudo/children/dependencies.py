@@ -6,6 +6,7 @@ from typing import NamedTuple
 from kudo.api import OperatorVersion, Task
 from kudo.children.desired import VersionKey, version_of
 from kudo.tasks import FatalTaskError
+from kudo.tasks.kudo_operator import KUDO_OPERATOR
 
 Versions = Mapping[VersionKey, OperatorVersion | None]
 
@@ -77,7 +78,7 @@ def _used(version: OperatorVersion, plan: str) -> Iterator[str]:
 def _is_child(task: Task) -> bool:
     """Return whether a task needs a version; one that lacks fields is refused when it is built."""
     spec = task.spec
-    return task.kind == "KudoOperator" and bool(spec.package) and bool(spec.operator_version)
+    return task.kind == KUDO_OPERATOR and bool(spec.package) and bool(spec.operator_version)
 
 
 def _key(version: OperatorVersion) -> VersionKey:

@@ -22,6 +22,7 @@ from kudo.jobs.position import position
 from kudo.jobs.position import report_to as report_to  # for the process that is started with it
 from kudo.names import ANNOTATION_ALLOW_FROM
 from kudo.problems import MOST_PROBLEMS, Problem, first_problems, shown, shown_name
+from kudo.tasks import DEFAULT_KIND
 from kudo.tenancy import LONGEST_GRANT
 from kudo.version_rules import REASON, version_problems, version_warnings
 
@@ -111,7 +112,7 @@ _SAMPLE: Final[Json] = {
         "object": {
             "spec": {
                 "plans": {"deploy": {"phases": [{"steps": [{"tasks": ["t"]}], "timeout": "1s"}]}},
-                "tasks": [{"name": "t", "kind": "Apply", "spec": {"resources": ["a", "b"]}}],
+                "tasks": [{"name": "t", "kind": DEFAULT_KIND, "spec": {"resources": ["a", "b"]}}],
                 "templates": {"a": "{{ .Name }}", "b": "{{"},
                 "parameters": [{"name": "A", "value-type": "array", "default": "["}],
             }

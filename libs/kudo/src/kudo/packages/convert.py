@@ -38,6 +38,7 @@ from kudo.packages.plans import (
 )
 from kudo.parameters.text import to_text
 from kudo.problems import InvalidInput, Problem
+from kudo.tasks import KINDS, kind_of, templates_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,28 +75,12 @@ def to_objects(package: Package, namespace: str) -> PackageObjects:
 
 
 def _task_faults(task: PackageTask, package: Package) -> Iterator[str]:
-    spec = task.spec
-    needed: tuple[str, ...] = ()
-    match task.kind:
-        case "Apply" | "Delete":
-            needed = spec.resources or ()
-        case "Toggle":
-            needed = spec.resources or ()
-            if not spec.parameter:
-                yield f"toggle task {task.name} does not have parameter specified"
-        case "Pipe":
-            needed = (spec.pod or "",)
-            if not spec.pipe:
-                yield f"task {task.name} does not have pipe files specified"
-        case "KudoOperator":
-            needed = (spec.parameter_file,) if spec.parameter_file else ()
-        case "Dummy":
-            pass
-        case _:
-            yield f"unknown task kind {task.kind}"
-    for name in needed:
-        if name not in package.templates:
-            yield f"task {task.name} missing template: {name}"
+    if task.kind not in KINDS:
+        yield f"unknown task kind {task.kind}"
+    yield from kind_of(task).installation_problems(task)
+    for use in templates_of(task):
+        if use.name not in package.templates:
+            yield f"task {task.name} missing template: {use.name}"
 
 
 def _operator(file: OperatorFile, namespace: str) -> Operator:

@@ -17,12 +17,11 @@ from kudo.packages.location import Located, Location, is_path, is_url
 from kudo.packages.model import Package
 from kudo.packages.plans import PackageTask
 from kudo.problems import InvalidInput, Problem
+from kudo.tasks.kudo_operator import KUDO_OPERATOR
 
 if TYPE_CHECKING:  # checking a package needs no models
     from kudo.api import OperatorVersion
-    from kudo.api.interfaces import TaskFields
-
-KUDO_OPERATOR: Final = "KudoOperator"
+    from kudo.tasks.fields import TaskFields
 
 
 @dataclass(frozen=True, slots=True)

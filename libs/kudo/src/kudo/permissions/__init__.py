@@ -8,12 +8,11 @@ rules ──> escalations: those that let their holder get more
 
 from kudo.permissions.escalation import Escalation, described, escalations
 from kudo.permissions.kinds import built_in, guessed
-from kudo.permissions.model import Action, Kind, Need, Needs, Rights, Rule, Served
+from kudo.permissions.model import Kind, Need, Needs, Rights, Rule, Served
 from kudo.permissions.needs import needs_of
 from kudo.permissions.rights import rights_of, successor
 
 __all__ = [
-    "Action",
     "Escalation",
     "Kind",
     "Need",

@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import Final, NamedTuple
 
 from kudo.api import JsonObject
+from kudo.tasks.kind import Action
 
 _MOST_NEEDS: Final = 5000
 _MOST_NOTES: Final = 500
@@ -24,26 +24,6 @@ class Kind(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.kind} of {self.api_version}"
-
-
-class Action(Enum):
-    """What a task does with objects of a kind.
-
-    Attributes:
-        APPLY: Server-side apply, after a read if it exists.
-        DELETE: Read and delete; a cluster-scoped object that others share is patched instead.
-        TOGGLE: Either, by the value of a parameter.
-        OWN: Apply and, since the template asks for it, delete with the Instance.
-        PRUNE: Apply, and delete once no plan applies it any more.
-        READ: Read for a hash or a message.
-    """
-
-    APPLY = "apply"
-    DELETE = "delete"
-    TOGGLE = "toggle"
-    OWN = "own"
-    PRUNE = "prune"
-    READ = "read"
 
 
 @dataclass(frozen=True, slots=True)

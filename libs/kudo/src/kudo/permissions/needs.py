@@ -17,13 +17,14 @@ from kudo.objects.inventory.pruning import may_be_pruned, prunes
 from kudo.objects.sharing import goes_with_instance
 from kudo.parameters import parse_parameter_file
 from kudo.permissions.grants import RBAC, add_grants
-from kudo.permissions.model import Action, Kind, Need, Needs, Rule, Served
+from kudo.permissions.model import Kind, Need, Needs, Rule, Served
 from kudo.permissions.named import named_in
 from kudo.permissions.texts import is_kind, plain
 from kudo.pipe import read_pod
 from kudo.problems import InvalidInput
 from kudo.rendering import Engine, read_objects, render_named, variables
-from kudo.tasks import FatalTaskError
+from kudo.tasks import FatalTaskError, kind_of
+from kudo.tasks.kind import Action
 
 Versions = Callable[[VersionKey], OperatorVersion | None]
 Values = Mapping[str, object]
@@ -35,21 +36,16 @@ _ERROR: Final = 300
 _TOO_LONG: Final = "not all templates were rendered, since that would take too long"
 _PODS: Final = Kind("v1", "Pod")
 _REPLICA_SETS: Final = Kind("apps/v1", "ReplicaSet")
-_INSTANCE: Final = Kind(names.API_VERSION, "Instance")
 _INVENTORY: Final = (names.GROUP, "Inventory")
 _DEPENDENCIES: Final = {"ConfigMap": Kind("v1", "ConfigMap"), "Secret": Kind("v1", "Secret")}
+_WITHOUT_CONTENT: Final = frozenset({Action.DELETE, Action.READ})
+"""What a task does that sends no more of an object than its name."""
 _WORKLOADS: Final = frozenset(
     {
         *("CronJob", "DaemonSet", "Deployment", "Job"),
         *("ReplicaSet", "ReplicationController", "StatefulSet"),
     }
 )
-_OWNING: Final = frozenset({"Apply", "Toggle", "Pipe"})
-_WITH_TEMPLATES: Final = {
-    "Apply": Action.APPLY,
-    "Delete": Action.DELETE,
-    "Toggle": Action.TOGGLE,
-}
 
 
 def needs_of(
@@ -164,14 +160,12 @@ class _Plans:
                 break
             if (plan, phase, step) != place:
                 place = plan, phase, step
-                values = self._values(*place, self._source(task))
-            applying = applying or task.kind in _OWNING
-            if task.kind in _WITH_TEMPLATES:
-                self._add_task(task, values, rendered)
-            elif task.kind == "Pipe":
-                self._add_pipe(task, values)
-            elif task.kind == "KudoOperator":
-                self._add_child(task, values)
+                values = self._values(*place, self.source(task))
+            kind = kind_of(task)
+            applying = applying or kind.owns
+            if kind.action is not None:
+                self._add_objects(task, kind.action, values, rendered)
+            kind.add_needs(task, _TaskNeeds(self, task, values))
         if applying:
             self._add_finalizer()
         for (template, action), kinds in rendered.items():
@@ -189,21 +183,21 @@ class _Plans:
         try:
             return variables(self.instance, self.version, plan=plan, phase=phase, step=step).read()
         except (FatalTaskError, InvalidInput) as error:
-            self.needs.note(f"{source}: cannot be rendered: {plain(str(error), _ERROR)}")
+            self.unknown(source, error)
             return None
 
-    # Apply, Delete, Toggle
+    # The objects of templates
 
-    def _add_task(
+    def _add_objects(
         self,
         task: Task,
+        action: Action,
         values: Values | None,
         rendered: dict[tuple[str, Action], set[Kind]],
     ) -> None:
-        action = _WITH_TEMPLATES[task.kind]
         applied: list[tuple[str, JsonObject]] = []
         for template in dict.fromkeys(task.spec.resources or ()):
-            source = self._source(task, template)
+            source = self.source(task, template)
             kinds = rendered.setdefault((template, action), set())
             for obj in self._objects(template, values, source):
                 kind = Kind(str(obj["apiVersion"]), str(obj["kind"]))
@@ -213,21 +207,21 @@ class _Plans:
                 kinds.add(kind)
                 self._add_object(kind, obj, action, source)
                 applied.append((source, obj))
-        if action is not Action.DELETE:
+        if action not in _WITHOUT_CONTENT:
             self._add_reads(applied)
 
     def _objects(self, template: str, values: Values | None, source: str) -> list[JsonObject]:
         """Return the objects of a template; none, and a note, if it cannot be rendered."""
-        text = self._rendered(template, values, source)
+        text = self.rendered(template, values, source)
         if text is None:
             return []
         try:
             return [*read_objects(template, text, Engine.full().budget)]
         except FatalTaskError as error:
-            self.needs.note(f"{source}: cannot be rendered: {plain(str(error), _ERROR)}")
+            self.unknown(source, error)
             return []
 
-    def _rendered(self, template: str, values: Values | None, source: str) -> str | None:
+    def rendered(self, template: str, values: Values | None, source: str) -> str | None:
         if values is None:
             return None
         if not self.tree.may_render():
@@ -237,14 +231,14 @@ class _Plans:
             templates = self.version.spec.templates or {}
             return render_named(template, templates, values, expired=self.tree.expired)
         except FatalTaskError as error:
-            self.needs.note(f"{source}: cannot be rendered: {plain(str(error), _ERROR)}")
+            self.unknown(source, error)
             return None
 
     def _add_object(self, kind: Kind, obj: JsonObject, action: Action, source: str) -> None:
-        if action is not Action.DELETE:
+        if action not in _WITHOUT_CONTENT:
             add_grants(obj, source, self.needs)
             self._add_definition(obj)
-        self._need(kind, self._with_deletion(kind, _metadata(obj), action), source)
+        self.need(kind, self._with_deletion(kind, _metadata(obj), action), source)
 
     def _with_deletion(self, kind: Kind, metadata: JsonObject, action: Action) -> Action:
         """Return what becomes of an object: without a Delete task, it may be deleted all the same.
@@ -281,11 +275,11 @@ class _Plans:
             for used in dependencies_of(obj):
                 if used.name and (used.kind, used.name) not in own:
                     why = f"{source}: its pods use it"
-                    self._need(_DEPENDENCIES[used.kind], Action.READ, why, (used.name,))
+                    self.need(_DEPENDENCIES[used.kind], Action.READ, why, (used.name,))
             if has_pods(obj):
                 why = f"{source}: messages name the pod that is not ready"
-                self._need(_PODS, Action.READ, why)
-                self._need(_REPLICA_SETS, Action.READ, why)
+                self.need(_PODS, Action.READ, why)
+                self.need(_REPLICA_SETS, Action.READ, why)
 
     def _add_finalizer(self) -> None:
         """Add the right that the plugin OwnerReferencesPermissionEnforcement asks for."""
@@ -305,8 +299,8 @@ class _Plans:
         for kind in found.kinds:
             if kind in rendered:
                 continue
-            self._need(kind, self._with_deletion(kind, {}, action), source)
-            if action is not Action.DELETE and (kind.group == RBAC or kind.kind in _WORKLOADS):
+            self.need(kind, self._with_deletion(kind, {}, action), source)
+            if action not in _WITHOUT_CONTENT and (kind.group == RBAC or kind.kind in _WORKLOADS):
                 what = "what it grants" if kind.group == RBAC else "what its pods use"
                 self.needs.note(f"{source}: {kind}: {what} is not in this list")
         if found.computed:
@@ -316,45 +310,18 @@ class _Plans:
                 f"it renders {plain(shown)}; with others it may need other rights"
             )
 
-    # Pipe, KudoOperator
-
-    def _add_pipe(self, task: Task, values: Values | None) -> None:
-        source = self._source(task, task.spec.pod or "")
-        self._need(_PODS, Action.TOGGLE, source)
-        rule = Rule(("create", "get"), ("",), ("pods/exec",), sources=(f"{source}: copies files",))
-        self.needs.namespaced.append(rule)
-        for file in task.spec.pipe or ():
-            self._need(_DEPENDENCIES[_artifact(file.kind)], Action.APPLY, source)
-        text = self._rendered(task.spec.pod or "", values, source)
-        try:
-            if text is not None:
-                read_pod(text)
-        except FatalTaskError as error:
-            self.needs.note(f"{source}: cannot be rendered: {plain(str(error), _ERROR)}")
-
-    def _add_child(self, task: Task, values: Values | None) -> None:
-        source = self._source(task)
-        self._need(_INSTANCE, Action.APPLY, source)
-        file, parameters = task.spec.parameter_file, {}
-        text = self._rendered(file, values, source) if file else None
-        try:
-            if file and text is not None:
-                parameters = parse_parameter_file(file, text)
-            child = child_of(task, self.instance, self.version, parameters)
-        except (FatalTaskError, InvalidInput) as error:
-            self.needs.note(f"{source}: cannot be rendered: {plain(str(error), _ERROR)}")
-            return
-        self.tree.add_child(child, source)
-
     # Texts
 
-    def _need(self, kind: Kind, action: Action, source: str, only: tuple[str, ...] = ()) -> None:
+    def unknown(self, source: str, error: Exception) -> None:
+        self.needs.note(f"{source}: cannot be rendered: {plain(str(error), _ERROR)}")
+
+    def need(self, kind: Kind, action: Action, source: str, only: tuple[str, ...] = ()) -> None:
         if (kind.group, kind.kind) == _INVENTORY:
             self.needs.note(f"{source}: only KUDO writes Inventories; the plan ends with an error")
             return
         self.needs.add(Need(kind, action, source, only))
 
-    def _source(self, task: Task, template: str = "") -> str:
+    def source(self, task: Task, template: str = "") -> str:
         shown = f", template {plain(template)}" if template else ""
         return f"{self._operator()}task {plain(task.name)}{shown}"
 
@@ -362,8 +329,40 @@ class _Plans:
         return f"{plain(self.version.operator_name)}: "
 
 
-def _artifact(kind: str | None) -> str:
-    return "Secret" if kind == "Secret" else "ConfigMap"
+@dataclass(frozen=True, slots=True)
+class _TaskNeeds:
+    """Takes down what a task of a plan sends besides the objects of its templates."""
+
+    plans: _Plans
+    task: Task
+    values: Values | None
+
+    def need(self, api_version: str, kind: str, action: Action, template: str = "") -> None:
+        self.plans.need(Kind(api_version, kind), action, self.plans.source(self.task, template))
+
+    def copy_files(self, template: str) -> None:
+        source = self.plans.source(self.task, template)
+        rule = Rule(("create", "get"), ("",), ("pods/exec",), sources=(f"{source}: copies files",))
+        self.plans.needs.namespaced.append(rule)
+        text = self.plans.rendered(template, self.values, source)
+        try:
+            if text is not None:
+                read_pod(text)
+        except FatalTaskError as error:
+            self.plans.unknown(source, error)
+
+    def add_child(self) -> None:
+        plans, source = self.plans, self.plans.source(self.task)
+        file, parameters = self.task.spec.parameter_file, {}
+        text = plans.rendered(file, self.values, source) if file else None
+        try:
+            if file and text is not None:
+                parameters = parse_parameter_file(file, text)
+            child = child_of(self.task, plans.instance, plans.version, parameters)
+        except (FatalTaskError, InvalidInput) as error:
+            plans.unknown(source, error)
+            return
+        plans.tree.add_child(child, source)
 
 
 def _metadata(obj: JsonObject) -> JsonObject:

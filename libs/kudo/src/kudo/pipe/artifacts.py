@@ -10,7 +10,7 @@ from kudo.pipe.envfile import EnvFileError
 from kudo.tasks import FatalTaskError
 
 if TYPE_CHECKING:  # worker processes start without the models
-    from kudo.api.interfaces import PipeFileFields
+    from kudo.tasks.fields import PipeFileFields
 
 MAX_FILE_BYTES = 1024 * 1024
 """As much as a ConfigMap or Secret can hold."""

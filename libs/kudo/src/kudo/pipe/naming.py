@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING
 
 from kubeio.names import MAX_SUBDOMAIN
 from kudo.tasks import FatalTaskError
+from kudo.tasks.pipe import is_pipe
 
 if TYPE_CHECKING:  # worker processes start without the models
     from kudo.api import OperatorVersion
-    from kudo.api.interfaces import PlanFields, TaskFields
+    from kudo.api.interfaces import PlanFields
+    from kudo.tasks.fields import TaskFields
 
 _DROPPED = re.compile(r"[^a-z0-9]")
 
@@ -65,7 +67,7 @@ def uses(
         for step in phase.steps:
             for task_name in step.tasks:
                 found = pipe_tasks.get(task_name)
-                if found is not None and found.kind == "Pipe":
+                if found is not None and is_pipe(found):
                     yield PipeNames(instance, name, phase.name, step.name, task_name), found
 
 

@@ -17,7 +17,7 @@ from kudo.redaction import without_quotes
 from kudo.tasks import FatalTaskError
 
 if TYPE_CHECKING:  # worker processes start without the models
-    from kudo.api.interfaces import PipeFileFields
+    from kudo.tasks.fields import PipeFileFields
 
 WAITER = "waiter"
 MAX_FILES = 100

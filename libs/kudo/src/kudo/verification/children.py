@@ -8,12 +8,11 @@ from kudo.packages.source import Source
 from kudo.parameters import check_value, parse_parameter_file
 from kudo.problems import InvalidInput
 from kudo.tasks import FatalTaskError
+from kudo.tasks.kudo_operator import KUDO_OPERATOR
 from kudo.template_lines import template_line
 from kudo.verification.finding import Finding, Place, at_task, at_template, did_you_mean, error
 from kudo.verification.rendered.rendering import Rendering
 from kudo.verification.values import declared, stored
-
-_KIND = "KudoOperator"
 
 
 def verify(package: Package, resolution: Resolution) -> Iterator[Finding]:
@@ -23,7 +22,7 @@ def verify(package: Package, resolution: Resolution) -> Iterator[Finding]:
     for task in package.operator.tasks:
         spec = task.spec
         child = known.get((spec.package, spec.operator_version, spec.app_version))
-        if task.kind == _KIND and child is not None:
+        if task.kind == KUDO_OPERATOR and child is not None:
             yield from _values(task, child, rendering)
 
 

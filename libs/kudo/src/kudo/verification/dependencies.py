@@ -8,8 +8,8 @@ from typing import Final
 from kudo.api import operator_version_name
 from kudo.packages import Located, Package, Resolution, resolve
 from kudo.packages.location import PackedLocation, is_path
-from kudo.packages.resolution import KUDO_OPERATOR
 from kudo.problems import InvalidInput, Problem
+from kudo.tasks.kudo_operator import KUDO_OPERATOR
 from kudo.verification import children
 from kudo.verification.checks import located, verify
 from kudo.verification.codes import OF_NEW_INSTANCES

@@ -7,6 +7,7 @@ from typing import Final
 from kudo.durations import ADVICE, DurationError, seconds_of
 from kudo.packages import Package
 from kudo.packages.plans import PackagePhase, PackagePlan, PackageStep, PackageTask
+from kudo.tasks import kind_of
 from kudo.verification.finding import Finding, Place, at_plan, at_task, error, warning
 
 _TIMEOUT: Final = "timeout"
@@ -89,23 +90,13 @@ def _first_to_pass(limit: _Limit, around: tuple[_Limit, ...]) -> _Limit | None:
 def limits_are_used(package: Package) -> Iterator[Finding]:
     used = _around_tasks(package)
     for task in _first_tasks(package):
-        why = "it waits for nothing" if _never_waits(task) else ""
+        why = "it waits for nothing" if kind_of(task).never_waits(task) else ""
         if task.name not in used:
             why = "no step names the task"
         for limit in _limits_of_task(task):
             if why:
                 message = f"{limit.field} of {limit.what} has no effect: {why}"
                 yield warning("TimeLimitUnused", message, limit.place, "remove it")
-
-
-def _never_waits(task: PackageTask) -> bool:
-    """Return whether a task ends with its first attempt.
-
-    A Delete that does not wait is none of these: a deletion that is rejected for now is retried.
-    """
-    if task.kind != "Dummy":
-        return False
-    return bool(task.spec.fatal if task.spec.want_err else task.spec.done)
 
 
 # The limits of a package

@@ -7,6 +7,7 @@ from kudo.packages import Package
 from kudo.packages.plans import PackagePipeFile
 from kudo.pipe import naming_problems, read_pod, uses, validate
 from kudo.tasks import FatalTaskError
+from kudo.tasks.pipe import is_pipe
 from kudo.verification.finding import Finding, at_plan, error
 from kudo.verification.tasks import repeated
 
@@ -34,7 +35,7 @@ def pods_of(package: Package) -> PodFiles:
     applied = {name for task in package.operator.tasks for name in task.spec.resources or ()}
     pods: PodFiles = {}
     for task in package.operator.tasks:
-        if task.kind == "Pipe" and task.spec.pod and task.spec.pod not in applied:
+        if is_pipe(task) and task.spec.pod and task.spec.pod not in applied:
             pods.setdefault(task.spec.pod, []).append(task.spec.pipe or ())
     return pods
 

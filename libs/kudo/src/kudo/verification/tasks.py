@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from kudo.packages import Package
-from kudo.packages.plans import PackagePlan, PackageStep, PackageTask
+from kudo.packages.plans import PackagePlan, PackageStep
 from kudo.packages.source import Path
 from kudo.tasks import FatalTaskError, check_task
 from kudo.verification.finding import (
@@ -24,17 +24,10 @@ def tasks_can_be_built(package: Package) -> Iterator[Finding]:
     used = {name for _, name, _ in _used(package)}
     for task in package.operator.tasks:
         try:
-            check_task(_with_version(task))
+            check_task(task, as_written=True)
         except FatalTaskError as fault:
             make = error if task.name in used else tolerated
             yield make(fault.reason, str(fault), at_task(task.name))
-
-
-def _with_version(task: PackageTask) -> PackageTask:
-    """Give a KudoOperator task a version: it need not name one, installing the package adds it."""
-    if task.kind != "KudoOperator" or task.spec.operator_version:
-        return task
-    return task._replace(spec=task.spec._replace(operator_version="any"))
 
 
 def task_names_are_unique(package: Package) -> Iterator[Finding]:

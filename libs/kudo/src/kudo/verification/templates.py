@@ -11,8 +11,10 @@ from kudo.packages import Package, PackageParameter
 from kudo.packages.files import PARAMETERS_FILE
 from kudo.packages.plans import PackageTask
 from kudo.packages.reader import is_template, template_name
-from kudo.packages.source import Path, source_of
+from kudo.packages.source import source_of
 from kudo.problems import shown
+from kudo.tasks import kind_of
+from kudo.tasks.kind import TemplateUse
 from kudo.values.checks import read_fully
 from kudo.verification.finding import (
     Edit,
@@ -71,10 +73,9 @@ def parameters_are_defined(package: Package) -> Iterator[Finding]:
                 message = f'parameter "{name}" in template {file} is not defined'
                 place = at_template(file, *position)
                 yield error("ParameterUnknown", message, place, did_you_mean(name, defined))
-    for task in _toggles(package):
-        name = task.spec.parameter or ""
-        if name and name not in defined:
-            message = f'parameter "{name}" in ToggleTask {task.name} is not defined'
+    for task, name in _switches(package):
+        if name not in defined:
+            message = f'parameter "{name}" in {task.kind}Task {task.name} is not defined'
             place = at_task(task.name, "spec", "parameter")
             yield error("ParameterUnknown", message, place, did_you_mean(name, defined))
 
@@ -85,7 +86,7 @@ def parameters_are_used(package: Package) -> Iterator[Finding]:
     if len(usages) < len(package.templates) or any(usage.everything for usage in usages):
         return
     used = {name for usage in usages for name in (*usage.parameters, *usage.asked)}
-    used |= {task.spec.parameter or "" for task in _toggles(package)}
+    used |= {name for _, name in _switches(package)}
     for parameter in package.parameters:
         if parameter.name not in used and not parameter.trigger:
             message = f'parameter "{parameter.name}" defined but not used.'
@@ -100,11 +101,11 @@ def toggles_are_booleans(package: Package) -> Iterator[Finding]:
     somebody sets another value.
     """
     parameters = {parameter.name: parameter for parameter in reversed(package.parameters)}
-    for task in _toggles(package):
-        parameter = parameters.get(task.spec.parameter or "")
+    for task, name in _switches(package):
+        parameter = parameters.get(name)
         if parameter is None or parameter.type == "boolean":
             continue
-        subject = f'parameter "{parameter.name}" of ToggleTask {task.name}'
+        subject = f'parameter "{parameter.name}" of {task.kind}Task {task.name}'
         default = stored(parameter, parameter.default) if parameter.has_default else None
         place = at_parameter(parameter.name, "type" if parameter.type else "name")
         if parameter.type in {"array", "map"}:
@@ -192,14 +193,13 @@ def _meant(name: str, package: Package) -> str:
 def tasks_name_defined_templates(package: Package) -> Iterator[Finding]:
     for task in package.operator.tasks:
         told: set[str] = set()
-        for file, path in _named_templates(task):
-            if file not in package.templates and file not in told:
-                told.add(file)
-                message = f'template "{file}" required by {task.name} but is not defined'
-                suggestion = did_you_mean(file, package.templates)
-                yield error(
-                    "TemplateUnknown", message, at_task(task.name, "spec", *path), suggestion
-                )
+        for use in _named_templates(task):
+            if use.name not in package.templates and use.name not in told:
+                told.add(use.name)
+                message = f'template "{use.name}" required by {task.name} but is not defined'
+                suggestion = did_you_mean(use.name, package.templates)
+                place = at_task(task.name, "spec", *use.path)
+                yield error("TemplateUnknown", message, place, suggestion)
 
 
 def templates_are_used(package: Package) -> Iterator[Finding]:
@@ -212,24 +212,20 @@ def templates_are_used(package: Package) -> Iterator[Finding]:
 
 def templates_of(task: PackageTask) -> Iterator[str]:
     """Yield the templates that a task of its kind needs."""
-    return (file for file, _ in _named_templates(task))
+    return (use.name for use in _named_templates(task))
 
 
-def _named_templates(task: PackageTask) -> Iterator[tuple[str, Path]]:
-    """Yield the templates that a task of its kind needs, with the path of the field."""
-    spec = task.spec
-    match task.kind:
-        case "Apply" | "Delete" | "Toggle":
-            for number, file in enumerate(spec.resources or ()):
-                yield file, ("resources", number)
-        case "Pipe" if spec.pod:
-            yield spec.pod, ("pod",)
-        case "KudoOperator" if spec.parameter_file:
-            yield spec.parameter_file, ("parameterFile",)
+def _named_templates(task: PackageTask) -> Iterator[TemplateUse]:
+    """Yield the templates that a task needs; a field that is missing names none."""
+    return (use for use in kind_of(task).templates(task) if use.name or len(use.path) > 1)
 
 
-def _toggles(package: Package) -> Iterator[PackageTask]:
-    return (task for task in package.operator.tasks if task.kind == "Toggle")
+def _switches(package: Package) -> Iterator[tuple[PackageTask, str]]:
+    """Yield the tasks that a boolean parameter decides for, with its name."""
+    for task in package.operator.tasks:
+        name = kind_of(task).switch(task)
+        if name:
+            yield task, name
 
 
 def _usages(package: Package) -> Iterator[tuple[str, Usage]]:

@@ -19,7 +19,6 @@ from kudo_reconciler.controller.readiness import Readiness
 from kudo_reconciler.controller.upkeep import Upkeep
 from kudo_reconciler.events import EventRecorder
 from kudo_reconciler.execution.operations import Operations
-from kudo_reconciler.execution.pipe_pods import PipePods
 from kudo_reconciler.keys import key_of
 from kudo_reconciler.metrics.metrics import Metrics
 from kudo_reconciler.objects.records.recorder import Recorder
@@ -27,6 +26,7 @@ from kudo_reconciler.objects.releasing.cluster_scoped import ClusterObjects
 from kudo_reconciler.store.instances import InstanceStore
 from kudo_reconciler.store.values import ValueChecks
 from kudo_reconciler.store.versions import VersionStore, VersionTooLarge
+from kudo_reconciler.tasks.pipe_pods import PipePods
 
 AGAIN_SECONDS = 0.05
 OUR_FINALIZERS = frozenset({FINALIZER_CLEANUP, FINALIZER_CLUSTER_RESOURCES})

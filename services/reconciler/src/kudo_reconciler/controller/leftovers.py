@@ -133,7 +133,7 @@ class Leftovers:
         client = await self.accounts.acting(instance, memory.account)
         wanted = self.search.candidates(found, memory.version, ended)
         as_begun = memory.as_begun(instance)
-        applied = await self.every_plan.applied(wanted, as_begun, memory, client)
+        applied = await self.every_plan.applied(wanted, as_begun, memory)
         return await self.search.left(found, memory.version, ended, applied, client)
 
     async def _write(self, one: InstanceIdentity, left: Left, memory: RunMemory) -> Record:

@@ -48,10 +48,10 @@ from kudo_reconciler.controller.idle import Idle
 from kudo_reconciler.controller.leftovers import Leftovers
 from kudo_reconciler.errors import Outdated
 from kudo_reconciler.event_queue import Severity
-from kudo_reconciler.execution.child_versions import ChildVersions
 from kudo_reconciler.execution.run import PlanRunner, Run, StatusWriter
 from kudo_reconciler.execution.task_context import Memories, RunMemory
 from kudo_reconciler.keys import Key, key_of
+from kudo_reconciler.tasks.child_versions import ChildVersions
 from kudo_reconciler.tenancy.accounts import recordable
 
 log = logging.getLogger(__name__)

@@ -7,26 +7,22 @@ than an Instance may have.
 """
 
 from collections.abc import AsyncIterator, Iterable, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Final
+from dataclasses import dataclass, field
 
 from kubeio.errors import Forbidden
 from kubeio.resource import Resource
 from kudo import bounds
-from kudo.api import ExecutionStatus, JsonObject
+from kudo.api import ExecutionStatus, JsonObject, Task
 from kudo.execution import StepRef, step_of, step_status, steps_of
 from kudo.objects.inventory.record import Entry
 from kudo.rendering import Manifest
 from kudo.tasks import FatalTaskError, TaskError, TransientTaskError
 from kudo_reconciler.execution.expected.ahead import Ahead
-from kudo_reconciler.execution.task_context import TaskContext, TaskKey
+from kudo_reconciler.execution.task_context import RenderContext, TaskContext, TaskKey
 from kudo_reconciler.objects.places import place_of
 from kudo_reconciler.objects.records.entries import Entries, answer_of, named
 from kudo_reconciler.objects.records.recorder import Recorder
 from kudo_reconciler.tenancy.access import AccessReviews
-
-_APPLYING: Final = frozenset({"Apply", "Toggle", "KudoOperator", "Pipe"})
-"""Kinds of tasks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +95,7 @@ class Recording:
                 raise TransientTaskError("TaskApplyError", text) from error
 
     async def _entries(
-        self, objects: Iterable[tuple[Manifest, Resource]], context: TaskContext
+        self, objects: Iterable[tuple[Manifest, Resource]], context: RenderContext
     ) -> Sequence[Entry]:
         namespace, path = context.instance.metadata.namespace, context.path
         return await self.entries.of(objects, namespace, path.plan, path.task)
@@ -117,19 +113,19 @@ class Recording:
 
     async def _ahead(self, context: TaskContext) -> AsyncIterator[tuple[TaskKey, Sequence[Entry]]]:
         for ref in steps_of(context.version.plans[context.path.plan]):
-            for name in _tasks_left(ref, context):
-                if (ref, name) == context.key:
-                    yield context.key, ()
+            for task in _tasks_left(ref, context):
+                key = ref, task.name
+                if key == context.key:
+                    yield key, ()
                     continue
-                other = _context_of(ref, name, context)
                 try:
-                    made = await self._rendered(other)
+                    made = await self._rendered(context.of_task(ref, task))
                 except TaskError:
                     continue
-                check_number(len(made), other)
-                yield (ref, name), made
+                check_number(len(made), context, key)
+                yield key, made
 
-    async def _rendered(self, context: TaskContext) -> Sequence[Entry]:
+    async def _rendered(self, context: RenderContext) -> Sequence[Entry]:
         found = await self.ahead.objects(context)
         made = [(one.manifest, one.resource) for one in found if one.manifest is not None]
         others = [one for one in found if one.manifest is None]
@@ -137,14 +133,19 @@ class Recording:
         return [*entries, *(_named(one.resource, one.name, context) for one in others)]
 
 
-def check_number(objects: int, context: TaskContext) -> None:
+def check_number(objects: int, context: TaskContext, key: TaskKey | None = None) -> None:
     """Count the objects of a task before anything is done with them, so that few are in memory.
+
+    Args:
+        objects: How many there are.
+        context: Of the task that runs.
+        key: Of the task that is counted, if it is another one of the plan.
 
     Raises:
         FatalTaskError: those of the plan are too many; reason TooManyObjects.
     """
     counts = context.memory.objects
-    counts[context.key] = objects
+    counts[key or context.key] = objects
     if sum(counts.values()) > bounds.INSTANCE_OBJECTS:
         text = (
             f'plan "{context.path.plan}" applies more than {bounds.INSTANCE_OBJECTS:,} objects: '
@@ -153,7 +154,7 @@ def check_number(objects: int, context: TaskContext) -> None:
         raise FatalTaskError("TooManyObjects", text)
 
 
-def _named(resource: Resource, name: str, context: TaskContext) -> Entry:
+def _named(resource: Resource, name: str, context: RenderContext) -> Entry:
     path = context.path
     return named(resource, name, context.tenant, path.plan, path.task)
 
@@ -183,27 +184,12 @@ def remember_deleted(
         context.memory.removed.add(place_of(resource, namespace, name))
 
 
-def _tasks_left(ref: StepRef, context: TaskContext) -> list[str]:
-    """Return the tasks of a step that may apply objects and are not finished."""
+def _tasks_left(ref: StepRef, context: TaskContext) -> list[Task]:
+    """Return the tasks of a step that are not finished."""
     memory, version = context.memory, context.version
     entry = memory.entry
     if entry is not None and step_status(entry, ref).status == ExecutionStatus.COMPLETE:
         return []
-    found = ((name, version.task(name)) for name in _names(ref, context))
-    return [
-        name
-        for name, task in found
-        if task is not None and task.kind in _APPLYING and (ref, name) not in memory.finished
-    ]
-
-
-def _names(ref: StepRef, context: TaskContext) -> Sequence[str]:
-    return step_of(context.version.plans[context.path.plan], ref).tasks
-
-
-def _context_of(ref: StepRef, name: str, context: TaskContext) -> TaskContext:
-    """Return the context of another task of the plan; what it would tell is told at its turn."""
-    task = context.version.task(name)
-    assert task is not None
-    path = replace(context.path, phase=ref.phase, step=ref.step, task=name)
-    return replace(context, ref=ref, path=path, task=task, tell=lambda *_: None)
+    names = step_of(version.plans[context.path.plan], ref).tasks
+    found = (version.task(name) for name in names if (ref, name) not in memory.finished)
+    return [task for task in found if task is not None]

@@ -12,7 +12,6 @@ failed keep their state, and no task is tried that was not before.
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Final
 
 from kubeio.connection.identity import Identity
 from kubeio.errors import Forbidden
@@ -23,14 +22,12 @@ from kudo.execution import StepOutcome, TaskOutcome
 from kudo.tasks import FatalTaskError, TaskError, TaskPath, TransientTaskError
 from kudo_reconciler.errors import Outdated, Superseded, Suspended, described, fault_text
 from kudo_reconciler.execution.task_context import StepContext, TaskResult
-from kudo_reconciler.execution.tasks import TaskRunner
+from kudo_reconciler.execution.task_runner import TaskRunner
 from kudo_reconciler.pacing import FEW_AT_ONCE, paced
 
 log = logging.getLogger(__name__)
 
 S = ExecutionStatus
-_RECORDED_FIRST: Final = {"Delete", "Pipe", "Toggle"}
-"""Kinds of tasks that must not run again after the next task of their step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +77,7 @@ class StepRunner:
             tried.append(_with_applied(await self._try_task(step, name), step.applied(name)))
             if tried[-1].failure is not None:
                 break
-            if number < len(names) - 1 and step.kind_of(name) in _RECORDED_FIRST:
+            if number < len(names) - 1 and step.is_recorded_first(name):
                 if tried[-1].faulty or tried[-1].outcome.status is S.ERROR:
                     # It is retried, and would then delete what the next tasks create now.
                     break

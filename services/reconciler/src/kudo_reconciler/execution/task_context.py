@@ -1,7 +1,7 @@
 """The context of a step and of a task, the memory of a run, and the result of a task."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any, Final
 
@@ -23,8 +23,9 @@ from kudo.execution import NO_LIMITS, Limits, StepRef, StepState, TaskOutcome, s
 from kudo.jobs.render import Output, Request
 from kudo.objects.enrichment import Origin
 from kudo.objects.inventory import record
+from kudo.parameters import raw_values
 from kudo.rendering import Manifest, variables
-from kudo.tasks import FatalTaskError, TaskPath, TransientTaskError
+from kudo.tasks import FatalTaskError, TaskPath, TransientTaskError, kind_of
 from kudo_reconciler.execution.causes import WaitingObject
 from kudo_reconciler.execution.operations import Operation
 from kudo_reconciler.execution.rendering import Renderer
@@ -195,9 +196,10 @@ class StepContext:
     def path(self, task: str) -> TaskPath:
         return TaskPath(self.instance.key, self.plan_name, self.ref.phase, self.ref.step, task)
 
-    def kind_of(self, name: str) -> str:
+    def is_recorded_first(self, name: str) -> bool:
+        """Whether the end of a task is stored before the next task of the step begins."""
         task = self.version.task(name)
-        return "" if task is None else task.kind
+        return task is not None and kind_of(task).recorded_first
 
     def task_context(self, name: str) -> "TaskContext":
         """Return the context of a task.
@@ -233,12 +235,13 @@ class StepContext:
 
 
 @dataclass(frozen=True, slots=True)
-class TaskContext:
-    """The context of an attempt at a task. It is the `RunContext` of the objects of its task.
+class RenderContext:
+    """What a task is rendered with, whether it runs or not.
 
     Attributes:
-        is_current, is_suspended, tell, takes_long, renderer, client: As of the step.
-        applied: Digests of what the task has applied before; see `execution.applied`.
+        path: Where the task stands.
+        ref: The step that it belongs to.
+        renderer: Renders the templates of all tenants.
     """
 
     instance: Instance
@@ -247,45 +250,34 @@ class TaskContext:
     path: TaskPath
     ref: StepRef
     task: Task
-    memory: RunMemory
-    is_current: Callable[[], bool]
-    is_suspended: Callable[[], bool]
-    tell: Tell
-    takes_long: Callable[[str], Awaitable[None]]
     renderer: Renderer
-    client: Client
-    applied: str = ""
-
-    @property
-    def identity(self) -> Identity | None:
-        """Return the identity that the task acts as; None is the reconciler itself."""
-        return self.client.identity
 
     @property
     def key(self) -> TaskKey:
         return self.ref, self.task.name
 
     @property
-    def seen(self) -> set[Place]:
-        return self.memory.seen
-
-    @property
-    def is_first_run(self) -> bool:
-        return self.memory.is_first_run
-
-    @property
-    def answers(self) -> dict[record.Place, Answer]:
-        return self.memory.answers
-
-    @property
-    def recorded(self) -> set[record.Place]:
-        return self.memory.recorded
-
-    @property
     def origin(self) -> Origin:
         return Origin(
             self.instance, self.version, self.path.plan, self.ref.phase, self.ref.step, self.uid
         )
+
+    @property
+    def tenant(self) -> str:
+        """The namespace, by which worker processes are shared fairly."""
+        return self.instance.metadata.namespace
+
+    def of_task(self, ref: StepRef, task: Task) -> "RenderContext":
+        """Return the same of another task of the plan."""
+        path = replace(self.path, phase=ref.phase, step=ref.step, task=task.name)
+        return RenderContext(self.instance, self.version, self.uid, path, ref, task, self.renderer)
+
+    def texts(self) -> dict[str, str | None]:
+        """Return the parameters that are strings; maps and arrays, which need parsing, as None."""
+        raw = raw_values(self.version.parameters, self.instance.parameters)
+        return {
+            one.name: None if one.value_type in {"array", "map"} else one.text or "" for one in raw
+        }
 
     async def manifests(self) -> tuple[Manifest, ...]:
         """Render the objects that the task names.
@@ -310,22 +302,6 @@ class TaskContext:
         """Return the digest of the content of a ConfigMap or Secret; see `Renderer.digest`."""
         return await self.renderer.digest(obj, self.tenant, live=live)
 
-    @property
-    def tenant(self) -> str:
-        """The namespace, by which worker processes are shared fairly."""
-        return self.instance.metadata.namespace
-
-    def awaited(self, *objects: JsonObject) -> str:
-        """Return the digest of objects as they are now, for `TaskResult.awaits`.
-
-        It is empty, and nothing is computed, if the task has no `progressDeadline`.
-        """
-        if not self.task.progress_deadline:
-            return ""
-        found = (one["metadata"] for one in objects)
-        states = (f"{metadata['uid']} {metadata['resourceVersion']}" for metadata in found)
-        return sha256("\n".join(sorted(states)).encode()).hexdigest()[:_DIGITS]
-
     def _request(self, output: Output, resources: Iterable[str]) -> Request:
         templates: Mapping[str, str] = self.version.spec.templates or {}
         names = tuple(dict.fromkeys(resources))
@@ -338,6 +314,56 @@ class TaskContext:
         )
         texts = {name: templates[name] for name in names if name in templates}
         return Request(output, names, texts, found)
+
+
+@dataclass(frozen=True, slots=True)
+class TaskContext(RenderContext):
+    """The context of an attempt at a task. It is the `RunContext` of the objects of its task.
+
+    Attributes:
+        is_current, is_suspended, tell, takes_long, client: As of the step.
+        applied: Digests of what the task has applied before; see `execution.applied`.
+    """
+
+    memory: RunMemory
+    is_current: Callable[[], bool]
+    is_suspended: Callable[[], bool]
+    tell: Tell
+    takes_long: Callable[[str], Awaitable[None]]
+    client: Client
+    applied: str = ""
+
+    @property
+    def identity(self) -> Identity | None:
+        """Return the identity that the task acts as; None is the reconciler itself."""
+        return self.client.identity
+
+    @property
+    def seen(self) -> set[Place]:
+        return self.memory.seen
+
+    @property
+    def is_first_run(self) -> bool:
+        return self.memory.is_first_run
+
+    @property
+    def answers(self) -> dict[record.Place, Answer]:
+        return self.memory.answers
+
+    @property
+    def recorded(self) -> set[record.Place]:
+        return self.memory.recorded
+
+    def awaited(self, *objects: JsonObject) -> str:
+        """Return the digest of objects as they are now, for `TaskResult.awaits`.
+
+        It is empty, and nothing is computed, if the task has no `progressDeadline`.
+        """
+        if not self.task.progress_deadline:
+            return ""
+        found = (one["metadata"] for one in objects)
+        states = (f"{metadata['uid']} {metadata['resourceVersion']}" for metadata in found)
+        return sha256("\n".join(sorted(states)).encode()).hexdigest()[:_DIGITS]
 
 
 @dataclass(frozen=True, slots=True)

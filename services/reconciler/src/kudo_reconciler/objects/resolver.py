@@ -78,22 +78,37 @@ class Resolver:
             FatalTaskError: the kind cannot be applied, or deleted.
             TransientTaskError: discovery failed, or the kind is not served yet.
         """
-        found = await self._served(manifest, manifest.object, purpose)
-        if found is not None:
-            return Resolved(manifest, _fit(found, manifest, purpose))
         try:
-            modern = _modern(manifest, manifest.object)
-            found = await self._served(manifest, modern, purpose)
-            if found is None:
-                raise _unknown(manifest)
+            found = await self._find(manifest, purpose)
         except KindNotServed:
-            if purpose != "look ahead":
-                await self._check_definition(manifest, context)
+            await self._check_definition(manifest, context)
             raise
-        old, new = manifest.object["apiVersion"], modern["apiVersion"]
-        text = f"{manifest} is written for {old}, which is no longer served: it is applied as {new}"
-        context.tell("Warning", "RemovedAPIVersion", text)
-        return Resolved(manifest, _fit(found, manifest, purpose), removed=True)
+        if found.removed:
+            old, new = manifest.object["apiVersion"], found.resource.api_version
+            text = (
+                f"{manifest} is written for {old}, which is no longer served: it is applied as "
+                f"{new}"
+            )
+            context.tell("Warning", "RemovedAPIVersion", text)
+        return found
+
+    async def look_ahead(self, manifest: Manifest) -> Resource:
+        """Return the resource of an object that a later step applies, as far as it is known now.
+
+        Raises:
+            KindNotServed: its kind is not served; an earlier step may bring it.
+            FatalTaskError, TransientTaskError: as of `resolve`.
+        """
+        return (await self._find(manifest, "look ahead")).resource
+
+    async def _find(self, manifest: Manifest, purpose: Purpose) -> Resolved:
+        served = await self._served(manifest, manifest.object, purpose)
+        if served is not None:
+            return Resolved(manifest, _fit(served, manifest, purpose))
+        served = await self._served(manifest, _modern(manifest, manifest.object), purpose)
+        if served is None:
+            raise _unknown(manifest)
+        return Resolved(manifest, _fit(served, manifest, purpose), removed=True)
 
     async def _served(
         self, manifest: Manifest, obj: JsonObject, purpose: Purpose

@@ -19,6 +19,7 @@ from kudo.packages import Package
 from kudo.packages.source import Position, Source, path_text
 from kudo.problems import shown, shown_name
 from kudo.rendering import text_faults
+from kudo.tasks import kind_of
 from kudo.verification.finding import Finding, at_plan, at_task, at_template, error, warning
 from kudo.verification.rendered.rendering import (
     NAMESPACE,
@@ -55,7 +56,6 @@ _CLUSTER_SCOPED: Final = frozenset(
         *("PodSecurityPolicy", "CSIDriver", "VolumeSnapshotClass", "ClusterIssuer"),
     }
 )
-_APPLYING: Final = frozenset({"Apply", "Toggle"})
 
 
 def templates_are_not_empty(rendering: Rendering) -> Iterator[Finding]:
@@ -200,7 +200,7 @@ def kinds_are_defined_before(rendering: Rendering) -> Iterator[Finding]:
     """A task looks up the kinds of all its objects before it applies the first one."""
     templates = rendering.package.templates
     for task in rendering.package.operator.tasks:
-        if task.kind not in _APPLYING:
+        if not kind_of(task).applies:
             continue
         files = [file for file in task.spec.resources or () if file in templates]
         found = [rendering.found(file) for file in files]
@@ -256,7 +256,7 @@ def _files_of(package: Package, plan: str) -> Iterator[str]:
     steps = steps_of((package.operator.plans or {})[plan])
     used = [tasks[name] for step in steps for name in step.tasks if name in tasks]
     for task in used:
-        if task.kind in _APPLYING:
+        if kind_of(task).applies:
             yield from dict.fromkeys(task.spec.resources or ())
 
 

@@ -20,6 +20,7 @@ from kudo.parameters import template_values
 from kudo.problems import InvalidInput
 from kudo.rendering import DocumentError, Engine, objects_with_lines, render
 from kudo.tasks import FatalTaskError
+from kudo.tasks.pipe import is_pipe
 from kudo.template_lines import template_line
 from kudo.verification.fields import second_document
 from kudo.verification.finding import Finding, Place, at_template, error, warning
@@ -247,7 +248,7 @@ def _name_of(text: str) -> str:
 
 def _pipe_keys_by_task(package: Package) -> Iterator[tuple[str, list[str]]]:
     for task in package.operator.tasks:
-        if task.kind == "Pipe":
+        if is_pipe(task):
             yield task.name, [pipe.key for pipe in task.spec.pipe or () if pipe.key]
 
 

@@ -9,7 +9,6 @@ import logging
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from kubeio.client import Client
 from kubeio.leader_election.elector import NotLeading
 from kudo.api import Instance
 from kudo.execution import StepRef, step_of, steps_of
@@ -18,7 +17,7 @@ from kudo.tasks import FatalTaskError, TaskError, TaskPath, TransientTaskError
 from kudo_reconciler.errors import described
 from kudo_reconciler.execution.expected.ahead import Ahead
 from kudo_reconciler.execution.rendering import Renderer
-from kudo_reconciler.execution.task_context import RunMemory, TaskContext
+from kudo_reconciler.execution.task_context import RenderContext, RunMemory
 from kudo_reconciler.objects.places import place_of
 from kudo_reconciler.pacing import paced
 
@@ -33,7 +32,7 @@ class EveryPlan:
     renderer: Renderer
 
     async def applied(
-        self, wanted: Collection[Place], instance: Instance, memory: RunMemory, client: Client
+        self, wanted: Collection[Place], instance: Instance, memory: RunMemory
     ) -> frozenset[Place]:
         """Return which objects tasks of any plan of the version of a run apply.
 
@@ -43,13 +42,12 @@ class EveryPlan:
             wanted: The objects that are in question.
             instance: With the parameters of the run.
             memory: Of the run.
-            client: Of its account; nothing is sent with it.
 
         Raises:
             TaskError: what a task applies cannot be known now.
         """
         looked_for, found = frozenset(wanted), set[Place]()
-        for context in _contexts(instance, memory, self.renderer, client):
+        for context in _contexts(instance, memory, self.renderer):
             if len(found) == len(looked_for):
                 break
             try:
@@ -67,16 +65,14 @@ class EveryPlan:
             await asyncio.sleep(0)
         return frozenset(found)
 
-    async def _places(self, context: TaskContext) -> set[Place]:
+    async def _places(self, context: RenderContext) -> set[Place]:
         namespace, places = context.instance.metadata.namespace, set[Place]()
         async for one in paced(await self.ahead.objects(context)):
             places.add(place_of(one.resource, namespace, one.name))
         return places
 
 
-def _contexts(
-    instance: Instance, memory: RunMemory, renderer: Renderer, client: Client
-) -> Iterator[TaskContext]:
+def _contexts(instance: Instance, memory: RunMemory, renderer: Renderer) -> Iterator[RenderContext]:
     """Yield the context of each task in each step of each plan.
 
     Raises:
@@ -88,21 +84,7 @@ def _contexts(
         path = TaskPath(instance.key, plan, ref.phase, ref.step, name)
         if task is None:
             raise FatalTaskError("UnknownTaskName", f"missing task {path}")
-        yield TaskContext(
-            instance=instance,
-            version=version,
-            uid=memory.uid,
-            path=path,
-            ref=ref,
-            task=task,
-            memory=memory,
-            is_current=lambda: True,
-            is_suspended=lambda: False,
-            tell=lambda *_: None,
-            takes_long=_says_nothing,
-            renderer=renderer,
-            client=client,
-        )
+        yield RenderContext(instance, version, memory.uid, path, ref, task, renderer)
 
 
 def _uses(memory: RunMemory) -> Iterator[tuple[str, StepRef, str]]:
@@ -110,7 +92,3 @@ def _uses(memory: RunMemory) -> Iterator[tuple[str, StepRef, str]]:
         for ref in steps_of(plan):
             for task in step_of(plan, ref).tasks:
                 yield name, ref, task
-
-
-async def _says_nothing(_: str) -> None:
-    return

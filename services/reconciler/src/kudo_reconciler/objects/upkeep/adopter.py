@@ -34,6 +34,7 @@ from kudo.objects.inventory.record import Entry, Place, Record, can_be_recorded
 from kudo.objects.inventory.retention import retained_by
 from kudo.objects.managed_fields import writers
 from kudo.objects.sharing import is_shared_by
+from kudo.tasks import kind_of
 from kudo_reconciler.objects.ownership import controller_of, is_owned
 from kudo_reconciler.objects.places import place_of
 from kudo_reconciler.objects.records.recorder import Recorder
@@ -48,7 +49,6 @@ _PAUSE: Final = 2.0
 """Seconds until what the API server has failed to list is listed again: it may have been busy."""
 _LEFT_OUT: Final = ((names.GROUP, "Inventory"), ("", "Event"), ("events.k8s.io", "Event"))
 """Kinds that are not searched: Events expire, and accounts may often write and not list them."""
-_APPLYING: Final = frozenset({"Apply", "Toggle"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,7 +279,7 @@ def _origin(annotations: JsonObject, version: OperatorVersion) -> tuple[str, str
     if plan is None or ref is None:
         return name, ""
     tasks = [version.task(task) for task in step_of(plan, ref).tasks]
-    applying = {task.name for task in tasks if task is not None and task.kind in _APPLYING}
+    applying = {task.name for task in tasks if task is not None and kind_of(task).applies}
     return name, applying.pop() if len(applying) == 1 else ""
 
 

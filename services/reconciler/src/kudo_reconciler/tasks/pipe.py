@@ -13,16 +13,18 @@ uid.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 from kubeio.errors import ApiError, ConnectionLost
-from kubeio.kinds import PODS
+from kubeio.kinds import CONFIG_MAPS, PODS, SECRETS
 from kubeio.resource import Resource
 from kudo.api import JsonObject, PipeFile
 from kudo.objects.enrichment import enrich, execution_of
 from kudo.pipe import (
     EnvFileError,
+    PipeNames,
     artifact,
     unreadable,
     validate,
@@ -31,21 +33,28 @@ from kudo.pipe import (
 from kudo.pipe.progress import has_ended, waits_for
 from kudo.rendering import Manifest
 from kudo.tasks import FatalTaskError, TransientTaskError
-from kudo_reconciler.execution.expected.ahead import artifacts_of, pipe_names, resource_of
-from kudo_reconciler.execution.pipe_pods import PipePods, is_deleting
+from kudo_reconciler.execution.expected.ahead import Expected
 from kudo_reconciler.execution.recording import (
     Recording,
     remember_applied,
     remember_rendered,
 )
-from kudo_reconciler.execution.task_context import AppliedObject, TaskContext, TaskResult
+from kudo_reconciler.execution.task_context import (
+    AppliedObject,
+    RenderContext,
+    TaskContext,
+    TaskResult,
+)
 from kudo_reconciler.keys import key_of
 from kudo_reconciler.objects.apply import Applier
 from kudo_reconciler.objects.dependency_hash import DependencyHasher
 from kudo_reconciler.objects.observer import Observer
 from kudo_reconciler.objects.ownership import Desired, controller_of, is_applied, is_owned
 from kudo_reconciler.objects.refusals import error_text
+from kudo_reconciler.objects.resolver import Resolver
 from kudo_reconciler.objects.run_context import check_may_write
+from kudo_reconciler.tasks.parts import TaskParts
+from kudo_reconciler.tasks.pipe_pods import PipePods, is_deleting
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +72,22 @@ class PipeTask:
     recording: Recording
     waiter_image: str
 
+    @classmethod
+    def of(cls, parts: TaskParts) -> Self:
+        return cls(
+            parts.pipe_pods,
+            parts.hasher,
+            parts.applier,
+            parts.observer,
+            parts.recording,
+            parts.waiter_image,
+        )
+
+    @staticmethod
+    async def expected(context: RenderContext, _: Resolver) -> Sequence[Expected]:
+        """Return the artifacts; no pod runs for their names."""
+        return [Expected(resource, name) for resource, name in _artifacts_of(context)]
+
     async def run(self, context: TaskContext) -> TaskResult:
         """Continue the task as far as possible without waiting for the pod.
 
@@ -74,7 +99,7 @@ class PipeTask:
         known = context.memory.applied.get(context.key)
         if known is None and await self._artifacts_exist(context):
             await self._delete_pod(context)
-            remember_rendered(artifacts_of(context), context)
+            remember_rendered(_artifacts_of(context), context)
             return TaskResult(done=True)
         pod, message = await self._pod(context)
         if message:
@@ -100,7 +125,7 @@ class PipeTask:
 
     async def _pod(self, context: TaskContext) -> tuple[JsonObject, str]:
         """Return the pod of this execution, and a message with what it waits for."""
-        name = pipe_names(context).pod
+        name = _pipe_names(context).pod
         found = await self._read(context, PODS, name, live=context.memory.rechecking)
         if found is not None and _is_ready(found, context):
             # The cache may be behind, and an exec cannot test the uid of the pod.
@@ -176,7 +201,7 @@ class PipeTask:
 
     async def _delete_pod(self, context: TaskContext) -> None:
         """Delete this Instance's pod for the task, if there is one."""
-        pod = await self._read(context, PODS, pipe_names(context).pod, live=True)
+        pod = await self._read(context, PODS, _pipe_names(context).pod, live=True)
         if pod is not None and is_owned(pod, context.instance.metadata.uid):
             await self._request_deletion(pod, context)
 
@@ -184,7 +209,7 @@ class PipeTask:
 
     async def _artifacts_exist(self, context: TaskContext) -> bool:
         """Return whether every artifact has been applied under this uid, before a crash."""
-        for resource, name in artifacts_of(context):
+        for resource, name in _artifacts_of(context):
             found = await self._read(context, resource, name, live=True)
             if (
                 found is None
@@ -201,8 +226,8 @@ class PipeTask:
         desired = []
         for file, content in zip(files, contents, strict=True):
             made = await _content(file, content, context)
-            obj = artifact(file, made, pipe_names(context).artifact(file.key or ""))
-            desired.append(_desired(context, resource_of(file), obj))
+            obj = artifact(file, made, _pipe_names(context).artifact(file.key or ""))
+            desired.append(_desired(context, _resource_of(file), obj))
             # Each may be up to 1 MiB.
             await asyncio.sleep(0)
         return await self.hasher.hashed(desired, context)
@@ -251,3 +276,21 @@ def _why_ended(pod: JsonObject) -> str:
     return ": ".join(
         filter(None, (status.get("phase"), status.get("reason"), status.get("message")))
     )
+
+
+def _pipe_names(context: RenderContext) -> PipeNames:
+    """Return the names of what a task makes."""
+    path = context.path
+    return PipeNames(context.instance.metadata.name, path.plan, path.phase, path.step, path.task)
+
+
+def _artifacts_of(context: RenderContext) -> Iterator[tuple[Resource, str]]:
+    """Yield kind and name of each artifact of a task."""
+    names = _pipe_names(context)
+    for file in context.task.spec.pipe or ():
+        yield _resource_of(file), names.artifact(file.key or "")
+
+
+def _resource_of(file: PipeFile) -> Resource:
+    """Return the kind of the artifact of a file."""
+    return SECRETS if file.kind == "Secret" else CONFIG_MAPS

@@ -9,7 +9,9 @@ it: a plan that failed before is run again, once, and a plan that fails now ends
 parent. A child that runs a plan for an update of this execution is not changed until it has ended.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 from kubeio import jsonpatch
 from kubeio.errors import ApiError, Conflict, ConnectionLost
@@ -19,15 +21,23 @@ from kudo.children import Child, ChildUpdate, Kin
 from kudo.health import State, failed_plan, health_of
 from kudo.names import ANNOTATION_PLAN_UID
 from kudo.tasks import FatalTaskError, TransientTaskError
-from kudo_reconciler.execution.child_versions import ChildVersions
+from kudo_reconciler.execution.expected.ahead import Expected
 from kudo_reconciler.execution.recording import Recording
-from kudo_reconciler.execution.task_context import AppliedObject, TaskContext, TaskResult
+from kudo_reconciler.execution.task_context import (
+    AppliedObject,
+    RenderContext,
+    TaskContext,
+    TaskResult,
+)
 from kudo_reconciler.keys import Key
 from kudo_reconciler.metrics.metrics import Metrics
 from kudo_reconciler.objects.refusals import Refusal, error_text, is_permanent, task_error
+from kudo_reconciler.objects.resolver import Resolver
 from kudo_reconciler.objects.run_context import check_may_write
 from kudo_reconciler.resources import INSTANCES
 from kudo_reconciler.store.children import ChildStore
+from kudo_reconciler.tasks.child_versions import ChildVersions
+from kudo_reconciler.tasks.parts import TaskParts
 from kudo_reconciler.tenancy.access import AccessReviews
 
 _ATTEMPTS = 5
@@ -42,6 +52,22 @@ class ChildTask:
     metrics: Metrics
     reviews: AccessReviews
     recording: Recording
+
+    @classmethod
+    def of(cls, parts: TaskParts) -> Self:
+        return cls(
+            ChildStore(parts.instances),
+            ChildVersions(parts.versions),
+            parts.metrics,
+            parts.reviews,
+            parts.recording,
+        )
+
+    @staticmethod
+    async def expected(context: RenderContext, _: Resolver) -> Sequence[Expected]:
+        """Return the child; no parameter file is rendered for its name."""
+        child = children.child_of(context.task, context.instance, context.version, {})
+        return [Expected(INSTANCES, child.name)]
 
     async def run(self, context: TaskContext) -> TaskResult:
         """Send the next update, if one is needed, and report the health of the child.

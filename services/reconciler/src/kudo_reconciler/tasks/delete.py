@@ -9,8 +9,9 @@ sharers. A cluster-scoped object that KUDO never applied is an error. What is on
 somebody else has made, stays as well.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 from kubeio.client import Client
 from kubeio.errors import ApiError, Conflict, ConnectionLost, Invalid, NotFound
@@ -21,8 +22,14 @@ from kudo.objects.apply_policy import is_only_created
 from kudo.objects.sharing import instance_label, is_of_kudo, names_somebody, told
 from kudo.rendering import Manifest
 from kudo.tasks import FatalTaskError, TransientTaskError
+from kudo_reconciler.execution.expected.ahead import Expected
 from kudo_reconciler.execution.recording import remember_deleted
-from kudo_reconciler.execution.task_context import AppliedObject, TaskContext, TaskResult
+from kudo_reconciler.execution.task_context import (
+    AppliedObject,
+    RenderContext,
+    TaskContext,
+    TaskResult,
+)
 from kudo_reconciler.keys import key_of
 from kudo_reconciler.objects.observer import Observer
 from kudo_reconciler.objects.ownership import Ownership, controller_of, is_applied
@@ -31,6 +38,7 @@ from kudo_reconciler.objects.releasing.shares import Shares
 from kudo_reconciler.objects.resolver import KindNotServed, Resolved, Resolver
 from kudo_reconciler.objects.run_context import check_may_write
 from kudo_reconciler.pacing import FEW_AT_ONCE, paced
+from kudo_reconciler.tasks.parts import TaskParts
 
 _ATTEMPTS = 5
 
@@ -43,6 +51,14 @@ class DeleteTask:
     observer: Observer
     ownership: Ownership
     shares: Shares
+
+    @staticmethod
+    async def expected(_context: RenderContext, _resolver: Resolver, /) -> Sequence[Expected]:
+        return ()
+
+    @classmethod
+    def of(cls, parts: TaskParts) -> Self:
+        return cls(parts.resolver, parts.observer, parts.ownership, parts.shares)
 
     async def run(self, context: TaskContext) -> TaskResult:
         """Delete the objects not yet deleted under this uid, then check which still exist.

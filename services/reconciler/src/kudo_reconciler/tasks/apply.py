@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
+from typing import Self
 
 from kubeio.errors import NotFound
 from kudo.api import JsonObject
@@ -16,13 +17,19 @@ from kudo_reconciler.clock import loop_seconds
 from kudo_reconciler.errors import Outdated, Suspended
 from kudo_reconciler.execution.applied import UNKNOWN, Digests, digits_of
 from kudo_reconciler.execution.causes import Causes, WaitingObject
+from kudo_reconciler.execution.expected.ahead import Expected
 from kudo_reconciler.execution.recording import (
     Recording,
     check_number,
     remember_applied,
     remember_rendered,
 )
-from kudo_reconciler.execution.task_context import AppliedObject, TaskContext, TaskResult
+from kudo_reconciler.execution.task_context import (
+    AppliedObject,
+    RenderContext,
+    TaskContext,
+    TaskResult,
+)
 from kudo_reconciler.keys import key_of
 from kudo_reconciler.objects.apply import Applier
 from kudo_reconciler.objects.dependency_hash import DependencyHasher, as_dependency
@@ -32,6 +39,7 @@ from kudo_reconciler.objects.resolver import Resolver
 from kudo_reconciler.objects.run_context import Place
 from kudo_reconciler.pacing import FEW_AT_ONCE, paced
 from kudo_reconciler.store.instances import InstanceStore
+from kudo_reconciler.tasks.parts import TaskParts
 
 _REASONS = 3
 """Number of polled kinds, and of causes, that a message names."""
@@ -48,6 +56,27 @@ class ApplyTask:
     instances: InstanceStore
     causes: Causes
     recording: Recording
+
+    @classmethod
+    def of(cls, parts: TaskParts) -> Self:
+        return cls(
+            parts.resolver,
+            parts.hasher,
+            parts.applier,
+            parts.observer,
+            parts.instances,
+            parts.causes,
+            parts.recording,
+        )
+
+    @staticmethod
+    async def expected(context: RenderContext, resolver: Resolver) -> Sequence[Expected]:
+        """Return the objects of the templates."""
+        found = []
+        async for manifest in paced(await context.manifests()):
+            resource = await resolver.look_ahead(manifest)
+            found.append(Expected(resource, str(manifest.object["metadata"]["name"]), manifest))
+        return found
 
     async def run(self, context: TaskContext) -> TaskResult:
         """Apply the objects not yet applied under this uid, then compute the health of all.

@@ -1,0 +1,17 @@
+"""Tasks: their kinds, and what they can fail with."""
+
+from kudo.tasks.errors import FatalTaskError, TaskError, TaskPath, TransientTaskError
+from kudo.tasks.kinds import DEFAULT_KIND, KINDS, check_task, kind_of, kinds_with, templates_of
+
+__all__ = [
+    "DEFAULT_KIND",
+    "KINDS",
+    "FatalTaskError",
+    "TaskError",
+    "TaskPath",
+    "TransientTaskError",
+    "check_task",
+    "kind_of",
+    "kinds_with",
+    "templates_of",
+]
