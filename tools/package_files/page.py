@@ -3,10 +3,14 @@
 from collections.abc import Iterator
 from typing import Final
 
+from pydantic import BaseModel
+
 from kudo.api import Maintainer, Phase, PipeFile, Plan, Step, Task, TaskSpec
 from kudo.packages import OperatorFile, PackageParameter, ParameterGroup
+from kudo.packages.model import ParametersFile
+from kudo.packages.shapes import Shape
 from kudo.tasks import KINDS
-from tools.package_files.fields import Field, ParametersFile, Shape, fields, models
+from tools.package_files.fields import Field, fields, models
 
 _INTRODUCTION: Final = """\
 <!-- Generated from the models by `make reference`; do not edit. -->
@@ -51,7 +55,7 @@ def page() -> str:
     return "\n".join(parts)
 
 
-def _section(model: type, *, top: bool) -> Iterator[str]:
+def _section(model: type[BaseModel], *, top: bool) -> Iterator[str]:
     yield f"{'##' if top else '###'} {_TITLES[model]}"
     yield ""
     yield "| Field | Holds | Meaning |"

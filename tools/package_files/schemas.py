@@ -6,10 +6,14 @@ numbers into text: an editor should show a typing error as soon as it is made.
 
 from typing import Final
 
+from pydantic import BaseModel
+
 from kudo.api import JsonObject, PipeFile, Task, TaskSpec
 from kudo.packages import OperatorFile
+from kudo.packages.model import ParametersFile
+from kudo.packages.shapes import Shape
 from kudo.tasks import KINDS
-from tools.package_files.fields import Field, ParametersFile, Shape, fields, models
+from tools.package_files.fields import Field, fields, models
 
 _DIALECT: Final = "http://json-schema.org/draft-07/schema#"
 """The one that editors and their language servers know best."""
@@ -24,7 +28,7 @@ def schemas() -> dict[str, JsonObject]:
     }
 
 
-def _schema(root: type, title: str) -> JsonObject:
+def _schema(root: type[BaseModel], title: str) -> JsonObject:
     definitions = {model.__name__: _mapping(model) for model in models(root)[1:]}
     return {
         "$schema": _DIALECT,
@@ -34,7 +38,7 @@ def _schema(root: type, title: str) -> JsonObject:
     }
 
 
-def _mapping(model: type) -> JsonObject:
+def _mapping(model: type[BaseModel]) -> JsonObject:
     found = fields(model)
     schema: JsonObject = {
         "type": ["object", "null"] if model is TaskSpec else "object",
@@ -47,7 +51,7 @@ def _mapping(model: type) -> JsonObject:
     return schema | ({"required": required} if required else {}) | _more(model)
 
 
-def _field(model: type, field: Field) -> JsonObject:
+def _field(model: type[BaseModel], field: Field) -> JsonObject:
     schema = {"description": field.description.replace("`", ""), **_value(field.shape)}
     if field.choices:
         schema["enum"] = list(field.choices)
@@ -74,7 +78,7 @@ def _value(shape: Shape) -> JsonObject:
     return {"type": _TYPES[shape.kind]}
 
 
-def _more(model: type) -> JsonObject:
+def _more(model: type[BaseModel]) -> JsonObject:
     """Return the rules between fields."""
     if model is Task:
         return {"allOf": [_of_kind(kind) for kind in KINDS]}

@@ -13,14 +13,16 @@ from pydantic import BaseModel
 from kudo.api import Task, TaskSpec
 from kudo.authoring.skeleton import NewPackage, skeleton
 from kudo.packages import OperatorFile, PackageFiles, parse_package
+from kudo.packages.model import ParametersFile
 from kudo.packages.parse import parse_operator, parse_parameters
+from kudo.packages.shapes import Shape
 from kudo.problems import Problem
 from kudo.tasks import KINDS, FatalTaskError, check_task
 from kudo.verification.fields import fields_are_known
 from tests.support.build import Json
 from tests.support.json_schema import faults
 from tools.package_files.__main__ import DOCS, files, main
-from tools.package_files.fields import Field, ParametersFile, Shape, fields, models
+from tools.package_files.fields import Field, fields, models
 
 EXAMPLES = DOCS.parent / "examples"
 FILES = {"operator": "operator.yaml", "params": "params.yaml"}

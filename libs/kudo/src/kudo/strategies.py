@@ -1,15 +1,12 @@
 """The strategies of plans and phases."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
+from kudo.api import Plan
 from kudo.problems import Problem
 
-if TYPE_CHECKING:  # checking a package needs no models
-    from kudo.api.interfaces import PlanFields
 
-
-def check_plan(name: str, plan: "PlanFields") -> Iterator[Problem]:
+def check_plan(name: str, plan: Plan) -> Iterator[Problem]:
     """Yield what makes the plan impossible to run."""
     for where, strategy in _strategies(name, plan):
         if strategy not in {"", "serial", "parallel"}:
@@ -20,7 +17,7 @@ def check_plan(name: str, plan: "PlanFields") -> Iterator[Problem]:
             )
 
 
-def _strategies(name: str, plan: "PlanFields") -> Iterator[tuple[str, str]]:
+def _strategies(name: str, plan: Plan) -> Iterator[tuple[str, str]]:
     yield f"plan '{name}'", plan.strategy
     for phase in plan.phases or ():
         yield f"phase '{name}.{phase.name}'", phase.strategy

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from kudo.api import Maintainer, Phase, PipeFile, Plan, Step, Task, TaskSpec
 from kudo.packages import (
     PackageFiles,
     PackageParameter,
@@ -16,13 +17,6 @@ from kudo.packages import (
     parse_package,
     read_package,
 )
-from kudo.packages.plans import PackageMaintainer as Maintainer
-from kudo.packages.plans import PackagePhase as Phase
-from kudo.packages.plans import PackagePipeFile as PipeFile
-from kudo.packages.plans import PackagePlan as Plan
-from kudo.packages.plans import PackageStep as Step
-from kudo.packages.plans import PackageTask as Task
-from kudo.packages.plans import PackageTaskSpec as TaskSpec
 from kudo.packages.source import Position, source_of
 from kudo.problems import InvalidInput
 
@@ -145,7 +139,9 @@ def test_plans_keep_their_names_and_may_be_empty() -> None:
 
 def test_params_yaml_gives_every_field_and_its_defaults() -> None:
     package = parse_package(_package(parameters=_PARAMETERS))
-    assert package.groups == (ParameterGroup("g", "G", "about g", 2),)
+    assert package.groups == (
+        ParameterGroup(name="g", display_name="G", description="about g", priority=2),
+    )
     assert package.parameters == (
         PackageParameter(
             name="A",

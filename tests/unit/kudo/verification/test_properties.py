@@ -5,13 +5,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kudo.api import Phase, PipeFile, Plan, Step, Task, TaskSpec
 from kudo.packages import OperatorFile, Package, PackageParameter, ParameterGroup
-from kudo.packages.plans import PackagePhase as Phase
-from kudo.packages.plans import PackagePipeFile as PipeFile
-from kudo.packages.plans import PackagePlan as Plan
-from kudo.packages.plans import PackageStep as Step
-from kudo.packages.plans import PackageTask as Task
-from kudo.packages.plans import PackageTaskSpec as TaskSpec
 from kudo.semver import precedence
 from kudo.verification import verify
 

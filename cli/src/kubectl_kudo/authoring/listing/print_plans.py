@@ -6,8 +6,8 @@ from kubectl_kudo.authoring.listing.source import package_of
 from kubectl_kudo.core.arguments import Args
 from kubectl_kudo.core.output import check_format, many
 from kubectl_kudo.core.tree import Node, draw
+from kudo.api import Phase, Plan, Step, Task
 from kudo.authoring.shown import SERIAL, plan_data
-from kudo.packages.plans import PackagePhase, PackagePlan, PackageStep, PackageTask
 from kudo.tasks import kind_of
 
 
@@ -29,22 +29,22 @@ def print_plans(args: Args) -> None:
         print(draw((_plan(name, plan, tasks) for name, plan in plans), "plans"))
 
 
-def _plan(name: str, plan: PackagePlan, tasks: Mapping[str, PackageTask] | None) -> Node:
+def _plan(name: str, plan: Plan, tasks: Mapping[str, Task] | None) -> Node:
     phases = [_phase(phase, tasks) for phase in plan.phases or ()]
     return Node(f"{name} ({plan.strategy or SERIAL}{_timeout(plan.timeout)})", phases)
 
 
-def _phase(phase: PackagePhase, tasks: Mapping[str, PackageTask] | None) -> Node:
+def _phase(phase: Phase, tasks: Mapping[str, Task] | None) -> Node:
     steps = [_step(step, tasks) for step in phase.steps]
     about = f"{phase.strategy or SERIAL}{_timeout(phase.timeout)}"
     return Node(f"[phase]  {phase.name} ({about})", steps)
 
 
-def _timeout(text: str) -> str:
+def _timeout(text: str | None) -> str:
     return f", timeout {text}" if text else ""
 
 
-def _step(step: PackageStep, tasks: Mapping[str, PackageTask] | None) -> Node:
+def _step(step: Step, tasks: Mapping[str, Task] | None) -> Node:
     if tasks is None:
         below = [Node(name) for name in step.tasks]
     else:
@@ -53,7 +53,7 @@ def _step(step: PackageStep, tasks: Mapping[str, PackageTask] | None) -> Node:
     return Node(f"[step]  {step.name}{about}", below)
 
 
-def _task(task: PackageTask) -> Node:
+def _task(task: Task) -> Node:
     kind = kind_of(task)
     parts = [Node(f"[{word}]  {name}" if word else name) for word, name in kind.parts(task)]
     return Node(f"[{kind.word()}]  {task.name}", parts)

@@ -85,7 +85,8 @@ __all__ = [
     "operator_version_name",
 ]
 
-_MODULES = ("base", "instance", "inventory", "operator", "operatorversion")
+_MODULES = ("base", "operator", "operatorversion", "instance", "inventory")
+"""Those first whose models packages have, too."""
 
 
 def __getattr__(name: str) -> object:

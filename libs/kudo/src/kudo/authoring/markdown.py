@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
+from kudo.api import Plan
 from kudo.authoring.shown import SERIAL, default_of
 from kudo.names import PLAN_CLEANUP, PLAN_DEPLOY, PLAN_UPDATE, PLAN_UPGRADE
 from kudo.packages import OperatorFile, Package, PackageParameter, ParameterGroup
-from kudo.packages.plans import PackagePlan
 from kudo.verification.values import stored
 
 _CHANGES: Final = {
@@ -94,7 +94,7 @@ def _steps(operator: OperatorFile) -> Iterator[str]:
             yield _phases(plan)
 
 
-def _phases(plan: PackagePlan) -> str:
+def _phases(plan: Plan) -> str:
     lines = []
     for phase in plan.phases or ():
         order = _order(phase.strategy, len(phase.steps))
@@ -107,7 +107,7 @@ def _phases(plan: PackagePlan) -> str:
     return (f"The phases run {order}.\n\n" if order else "") + "\n".join(lines)
 
 
-def _timeout(text: str) -> str:
+def _timeout(text: str | None) -> str:
     return f", timeout {_code(text)}" if text else ""
 
 
@@ -123,7 +123,7 @@ def _parameters(package: Package) -> Iterator[str]:
     groups = {group.name: group for group in package.groups}
     for parameter in package.parameters:
         if parameter.group:
-            groups.setdefault(parameter.group, ParameterGroup(parameter.group))
+            groups.setdefault(parameter.group, ParameterGroup(name=parameter.group))
     ordered = sorted(groups.values(), key=lambda group: group.priority)
     for group in ordered:
         found = [one for one in package.parameters if one.group == group.name]

@@ -2,15 +2,8 @@
 
 from typing import Final
 
-from kudo.api import JsonObject
+from kudo.api import JsonObject, Phase, Plan, Step, Task
 from kudo.packages import Package, PackageParameter
-from kudo.packages.plans import (
-    PackagePhase,
-    PackagePlan,
-    PackageStep,
-    PackageTask,
-    PackageTaskSpec,
-)
 from kudo.verification.values import stored
 
 SERIAL: Final = "serial"
@@ -35,13 +28,13 @@ def missing_values(package: Package) -> list[PackageParameter]:
     ]
 
 
-def task_data(task: PackageTask) -> JsonObject:
-    data: JsonObject = {"name": task.name, "kind": task.kind, "spec": _fields(task.spec)}
+def task_data(task: Task) -> JsonObject:
+    data: JsonObject = {"name": task.name, "kind": task.kind, "spec": task.spec.to_wire()}
     progress = {"progressDeadline": task.progress_deadline} if task.progress_deadline else {}
     return data | _timeout(task) | progress
 
 
-def plan_data(name: str, plan: PackagePlan) -> JsonObject:
+def plan_data(name: str, plan: Plan) -> JsonObject:
     return {
         "name": name,
         "strategy": plan.strategy or SERIAL,
@@ -61,7 +54,7 @@ def plan_data(name: str, plan: PackagePlan) -> JsonObject:
     }
 
 
-def _timeout(part: PackagePlan | PackagePhase | PackageStep | PackageTask) -> JsonObject:
+def _timeout(part: Plan | Phase | Step | Task) -> JsonObject:
     """Return the field of a timeout; none if it is not set."""
     return {"timeout": part.timeout} if part.timeout else {}
 
@@ -87,19 +80,3 @@ def parameter_data(parameter: PackageParameter) -> JsonObject:
         "advanced": parameter.advanced,
         **{name: value for name, value in fields.items() if value not in ("", None)},
     }
-
-
-def _fields(spec: PackageTaskSpec) -> JsonObject:
-    """Return the fields that a task has, by their names in `operator.yaml`."""
-    given = {_camel(name): value for name, value in spec._asdict().items() if value is not None}
-    if spec.pipe is not None:
-        given["pipe"] = [
-            {_camel(name): value for name, value in file._asdict().items() if value is not None}
-            for file in spec.pipe
-        ]
-    return {name: [*value] if isinstance(value, tuple) else value for name, value in given.items()}
-
-
-def _camel(name: str) -> str:
-    first, *rest = name.split("_")
-    return first + "".join(map(str.capitalize, rest))

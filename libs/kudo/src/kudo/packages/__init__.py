@@ -7,11 +7,10 @@ A package comes from strangers, so reading is bounded (`PackageLimits`), follows
 leaves the package. Everything that is wrong with one is `kudo.problems.InvalidInput`, which names
 file, field and reason.
 
-The objects are made of API models, which are imported at the first use of `to_objects`.
+Tasks and plans are those of the API models, read with Go's leniency by `packages.shapes`.
 """
 
-from typing import TYPE_CHECKING
-
+from kudo.packages.convert import PackageObjects, to_objects
 from kudo.packages.files import PackageFiles, PackageLimits
 from kudo.packages.location import Located, locate, locate_in_archive
 from kudo.packages.model import OperatorFile, Package, PackageParameter, ParameterGroup
@@ -27,9 +26,6 @@ from kudo.packages.resolution import (
     depends_by_name,
     resolve,
 )
-
-if TYPE_CHECKING:
-    from kudo.packages.convert import PackageObjects, to_objects
 
 __all__ = [
     "DependencyLimits",
@@ -56,16 +52,3 @@ __all__ = [
     "resolve",
     "to_objects",
 ]
-
-
-def __getattr__(name: str) -> object:
-    """Import what makes objects.
-
-    Raises:
-        AttributeError: there is no such name.
-    """
-    if name in {"PackageObjects", "to_objects"}:
-        from kudo.packages import convert
-
-        return getattr(convert, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

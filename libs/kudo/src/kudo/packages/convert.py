@@ -3,13 +3,12 @@
 The checks are those that KUDO 0.19 makes at each installation, verified or not.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kudo.api import (
     Instance,
     InstanceSpec,
-    Maintainer,
     ObjectMeta,
     ObjectReference,
     Operator,
@@ -17,25 +16,13 @@ from kudo.api import (
     OperatorVersion,
     OperatorVersionSpec,
     Parameter,
-    Phase,
-    PipeFile,
-    Plan,
-    Step,
     Task,
-    TaskSpec,
     default_instance_name,
     operator_version_name,
 )
 from kudo.names import LABEL_OPERATOR
 from kudo.packages.files import OPERATOR_FILE
 from kudo.packages.model import OperatorFile, Package, PackageParameter
-from kudo.packages.plans import (
-    PackageMaintainer,
-    PackagePhase,
-    PackagePlan,
-    PackageStep,
-    PackageTask,
-)
 from kudo.parameters.text import to_text
 from kudo.problems import InvalidInput, Problem
 from kudo.tasks import KINDS, kind_of, templates_of
@@ -74,7 +61,7 @@ def to_objects(package: Package, namespace: str) -> PackageObjects:
     )
 
 
-def _task_faults(task: PackageTask, package: Package) -> Iterator[str]:
+def _task_faults(task: Task, package: Package) -> Iterator[str]:
     if task.kind not in KINDS:
         yield f"unknown task kind {task.kind}"
     yield from kind_of(task).installation_problems(task)
@@ -90,7 +77,7 @@ def _operator(file: OperatorFile, namespace: str) -> Operator:
             description=file.description or None,
             kudo_version=file.kudo_version or None,
             kubernetes_version=file.kubernetes_version or None,
-            maintainers=tuple(map(_maintainer, file.maintainers)) or None,
+            maintainers=file.maintainers or None,
             url=file.url or None,
             namespace_manifest=file.namespace_manifest or None,
         ),
@@ -106,56 +93,12 @@ def _operator_version(package: Package, namespace: str) -> OperatorVersion:
             version=file.operator_version or None,
             app_version=file.app_version or None,
             templates=dict(package.templates) or None,
-            tasks=tuple(map(_task, file.tasks)) or None,
+            tasks=file.tasks or None,
             parameters=tuple(map(_parameter, package.parameters)) or None,
-            plans=None if file.plans is None else _plans(file.plans),
+            plans=file.plans,
             prune=file.prune,
         ),
     )
-
-
-def _maintainer(one: PackageMaintainer) -> Maintainer:
-    return Maintainer(name=one.name, email=one.email)
-
-
-def _task(task: PackageTask) -> Task:
-    spec = task.spec._asdict()
-    if task.spec.pipe is not None:
-        spec["pipe"] = tuple(
-            PipeFile(file=one.file, env_file=one.env_file, kind=one.kind, key=one.key)
-            for one in task.spec.pipe
-        )
-    return Task(
-        name=task.name,
-        kind=task.kind,
-        spec=TaskSpec(**spec),
-        timeout=task.timeout or None,
-        progress_deadline=task.progress_deadline or None,
-    )
-
-
-def _plans(plans: Mapping[str, PackagePlan]) -> dict[str, Plan]:
-    return {
-        name: Plan(
-            strategy=plan.strategy,
-            phases=None if plan.phases is None else tuple(map(_phase, plan.phases)),
-            timeout=plan.timeout or None,
-        )
-        for name, plan in plans.items()
-    }
-
-
-def _phase(phase: PackagePhase) -> Phase:
-    return Phase(
-        name=phase.name,
-        strategy=phase.strategy,
-        steps=tuple(map(_step, phase.steps)),
-        timeout=phase.timeout or None,
-    )
-
-
-def _step(step: PackageStep) -> Step:
-    return Step(name=step.name, tasks=step.tasks, timeout=step.timeout or None)
 
 
 def _instance(file: OperatorFile, namespace: str) -> Instance:

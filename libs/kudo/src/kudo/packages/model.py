@@ -1,106 +1,130 @@
-"""The content of the files of a package, before conversion to API objects."""
+"""The content of the files of a package, before conversion to API objects.
+
+docs/package-files.md and the JSON schemas show the descriptions.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
+from pydantic import Field
+
+from kudo.api.base import ApiModel
+from kudo.api.operator import Maintainer
+from kudo.api.operatorversion import Plan, Task
 from kudo.packages.files import PackageFiles
-from kudo.packages.plans import PackageMaintainer, PackagePlan, PackageTask
+
+_API_VERSION: Final = "`kudo.dev/v1beta1`, which is also meant if absent."
 
 
-@dataclass(frozen=True, slots=True)
-class OperatorFile:
-    """`operator.yaml`. Texts that it does not give are empty.
+class OperatorFile(ApiModel):
+    """`operator.yaml`. Texts that it does not give are empty."""
 
-    docs/package-files.md shows these descriptions.
-
-    Attributes:
-        name: Name of the operator, at most 63 lower-case letters, digits, `-` and `.`: its objects
-            are named after it.
-        description: What the operator does.
-        operator_version: Version of the package, such as "1.2.0". It changes whenever a file of the
-            package does.
-        app_version: Version of the software that it runs, such as "3.11.6".
-        kudo_version: Lowest version of KUDO that it needs.
-        kubernetes_version: Lowest version of Kubernetes that it needs, such as "1.25.0".
-        url: Home page of the operator.
-        namespace_manifest: Template of the Namespace that `install --create-namespace` creates.
-        prune: Whether objects that plans no longer apply are deleted after a plan that is complete;
-            if absent, they are only reported. An Instance can say otherwise (`spec.prune`).
-        maintainers: Who maintains the package.
-        tasks: What plans can do. A step names the tasks that it runs.
-        plans: The plans by name. `deploy` is needed; `update`, `upgrade` and `cleanup` run by
-            themselves where they exist, others when a parameter or a user names them.
-    """
-
-    name: str = ""
-    description: str = ""
-    operator_version: str = ""
-    app_version: str = ""
-    kudo_version: str = ""
-    kubernetes_version: str = ""
-    url: str = ""
-    namespace_manifest: str = ""
-    prune: bool | None = None
-    maintainers: tuple[PackageMaintainer, ...] = ()
-    tasks: tuple[PackageTask, ...] = ()
-    plans: Mapping[str, PackagePlan] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class PackageParameter:
-    """A parameter in `params.yaml`.
-
-    docs/package-files.md shows these descriptions.
-
-    Attributes:
-        name: Name by which templates (`.Params.NAME`) and users (`-p NAME=value`) refer to it.
-        display_name: Name for people.
-        description: What the parameter is for.
-        required: Whether an Instance needs a value, its own or the default; true if absent.
-        default: The value of Instances that set none, as YAML of the type.
-        has_default: Whether the parameter has a default, null for example. Arrays and maps have
-            one unless the file gives none and says `required: true`.
-        trigger: Plan that runs when the value changes; `update`, or else `deploy`, if absent.
-        type: Type of the value; if absent, any text.
-        immutable: Whether the value cannot change once the Instance exists; false if absent.
-        enum: The only values allowed; any value if absent.
-        group: Name of the group that it belongs to.
-        advanced: Whether only few users need it, so that lists show it last; false if absent.
-        hint: What a user has to know to choose a value.
-    """
-
-    name: str = ""
-    display_name: str = ""
-    description: str = ""
-    required: bool = True
-    default: object = None
-    has_default: bool = False
-    trigger: str = ""
-    type: str = ""
-    immutable: bool = False
-    enum: tuple[object, ...] | None = None
-    group: str = ""
-    advanced: bool = False
-    hint: str = ""
+    api_version: str = Field("", description=_API_VERSION)
+    name: str = Field(
+        "",
+        description="Name of the operator, at most 63 lower-case letters, digits, `-` and `.`: "
+        "its objects are named after it.",
+    )
+    description: str = Field("", description="What the operator does.")
+    url: str = Field("", description="Home page of the operator.")
+    operator_version: str = Field(
+        "",
+        description='Version of the package, such as "1.2.0". It changes whenever a file of the '
+        "package does.",
+    )
+    app_version: str = Field(
+        "", description='Version of the software that it runs, such as "3.11.6".'
+    )
+    kudo_version: str = Field("", description="Lowest version of KUDO that it needs.")
+    kubernetes_version: str = Field(
+        "", description='Lowest version of Kubernetes that it needs, such as "1.25.0".'
+    )
+    namespace_manifest: str = Field(
+        "", description="Template of the Namespace that `install --create-namespace` creates."
+    )
+    prune: bool | None = Field(
+        None,
+        description="Whether objects that plans no longer apply are deleted after a plan that is "
+        "complete; if absent, they are only reported. An Instance can say otherwise "
+        "(`spec.prune`).",
+    )
+    maintainers: tuple[Maintainer, ...] = Field((), description="Who maintains the package.")
+    tasks: tuple[Task, ...] = Field(
+        (), description="What plans can do. A step names the tasks that it runs."
+    )
+    plans: Mapping[str, Plan] | None = Field(
+        None,
+        description="The plans by name. `deploy` is needed; `update`, `upgrade` and `cleanup` "
+        "run by themselves where they exist, others when a parameter or a user names "
+        "them.",
+    )
 
 
-@dataclass(frozen=True, slots=True)
-class ParameterGroup:
-    """A group in `params.yaml`: for people only, the engine does not know groups.
+class PackageParameter(ApiModel):
+    """A parameter in `params.yaml`."""
 
-    docs/package-files.md shows these descriptions.
+    name: str = Field(
+        "",
+        description="Name by which templates (`.Params.NAME`) and users (`-p NAME=value`) refer "
+        "to it.",
+    )
+    display_name: str = Field("", description="Name for people.")
+    description: str = Field("", description="What the parameter is for.")
+    required: bool = Field(
+        True,
+        description="Whether an Instance needs a value, its own or the default; true if absent.",
+    )
+    default: object = Field(
+        None, description="The value of Instances that set none, as YAML of the type."
+    )
+    has_default: bool = Field(
+        False,
+        description="Whether the parameter has a default, null for example. Arrays and maps have "
+        "one unless the file gives none and says `required: true`.",
+        exclude=True,
+    )
+    trigger: str = Field(
+        "",
+        description="Plan that runs when the value changes; `update`, or else `deploy`, if absent.",
+    )
+    type: str = Field("", description="Type of the value; if absent, any text.")
+    immutable: bool = Field(
+        False,
+        description="Whether the value cannot change once the Instance exists; false if absent.",
+    )
+    enum: tuple[object, ...] | None = Field(
+        None, description="The only values allowed; any value if absent."
+    )
+    group: str = Field("", description="Name of the group that it belongs to.")
+    advanced: bool = Field(
+        False,
+        description="Whether only few users need it, so that lists show it last; false if absent.",
+    )
+    hint: str = Field("", description="What a user has to know to choose a value.")
 
-    Attributes:
-        name: Name by which parameters refer to it.
-        display_name: Name for people.
-        description: What its parameters have in common.
-        priority: Place of the group among others, from the lowest number on; 0 if absent.
-    """
 
-    name: str = ""
-    display_name: str = ""
-    description: str = ""
-    priority: int = 0
+class ParameterGroup(ApiModel):
+    """A group in `params.yaml`: for people only, the engine does not know groups."""
+
+    name: str = Field("", description="Name by which parameters refer to it.")
+    display_name: str = Field("", description="Name for people.")
+    description: str = Field("", description="What its parameters have in common.")
+    priority: int = Field(
+        0,
+        description="Place of the group among others, from the lowest number on; 0 if absent.",
+        alias="prio",
+    )
+
+
+class ParametersFile(ApiModel):
+    """`params.yaml`."""
+
+    api_version: str = Field("", description=_API_VERSION)
+    parameters: tuple[PackageParameter, ...] = Field((), description="What users can set.")
+    groups: tuple[ParameterGroup, ...] = Field(
+        (), description="Groups of parameters, for lists and references; they change nothing else."
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,19 +9,14 @@ stores it: operator, operatorVersion and appVersion, from which the engine knows
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from kudo.api import operator_version_name
+from kudo.api import OperatorVersion, Task, operator_version_name
 from kudo.packages.files import OPERATOR_FILE
 from kudo.packages.location import Located, Location, is_path, is_url
 from kudo.packages.model import Package
-from kudo.packages.plans import PackageTask
 from kudo.problems import InvalidInput, Problem
 from kudo.tasks.kudo_operator import KUDO_OPERATOR
-
-if TYPE_CHECKING:  # checking a package needs no models
-    from kudo.api import OperatorVersion
-    from kudo.tasks.fields import TaskFields
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +46,7 @@ class Requirement:
     app_version: str = ""
 
 
-Lookup = Callable[[Requirement], "OperatorVersion | Located"]
+Lookup = Callable[[Requirement], OperatorVersion | Located]
 """Finds what a name means: an installed version, or a package of a repository that is to be
 installed. Raises InvalidInput if there is neither."""
 
@@ -123,7 +118,7 @@ def resolve(
 
 
 def check_installed(
-    version: "OperatorVersion",
+    version: OperatorVersion,
     lookup: Lookup,
     *,
     limits: DependencyLimits = DEFAULT_DEPENDENCY_LIMITS,
@@ -168,22 +163,22 @@ class _Walk:
             for position, task in enumerate(package.operator.tasks)
         )
         self._above.pop()
-        return replace(package, operator=replace(package.operator, tasks=tasks))
+        return replace(package, operator=package.operator.model_copy(update={"tasks": tasks}))
 
-    def installed(self, version: "OperatorVersion", lookup: Lookup) -> None:
+    def installed(self, version: OperatorVersion, lookup: Lookup) -> None:
         """Walk through an OperatorVersion; it is stored with what its tasks name."""
         self._above.append(str(_stored_identity(version)))
         for needed in filter(_names_another, version.spec.tasks or ()):
             self._named(needed, _requirement(needed), lookup)
         self._above.pop()
 
-    def _asked(self, task: "TaskFields", position: int) -> Requirement:
+    def _asked(self, task: Task, position: int) -> Requirement:
         """Return what a task names; if its package is installed, with the version of that time."""
         written = _requirement(task)
         stored = self._stored.get((self._above[-1], position))
         return stored if stored is not None and _fits(stored, written) else written
 
-    def _task(self, task: PackageTask, requirement: Requirement, location: Location) -> PackageTask:
+    def _task(self, task: Task, requirement: Requirement, location: Location) -> Task:
         if not _names_another(task):
             return task
         if is_path(requirement.package) or is_url(requirement.package):
@@ -192,14 +187,16 @@ class _Walk:
             identity = self._named(task, requirement, self._lookup)
         else:
             return task
-        spec = task.spec._replace(
-            package=identity.operator,
-            operator_version=identity.operator_version or None,
-            app_version=identity.app_version or None,
+        spec = task.spec.model_copy(
+            update={
+                "package": identity.operator,
+                "operator_version": identity.operator_version or None,
+                "app_version": identity.app_version or None,
+            }
         )
-        return task._replace(spec=spec)
+        return task.model_copy(update={"spec": spec})
 
-    def _local(self, task: "TaskFields", requirement: Requirement, location: Location) -> _Identity:
+    def _local(self, task: Task, requirement: Requirement, location: Location) -> _Identity:
         located = None
         with self._naming(task, requirement):
             place = _place(requirement.package, location)
@@ -214,7 +211,7 @@ class _Walk:
             self._take(task, str(identity), located)
         return identity
 
-    def _take(self, task: "TaskFields", name: str, located: Located) -> None:
+    def _take(self, task: Task, name: str, located: Located) -> None:
         known = self._as_read.setdefault(name, located.package)
         if known is not located.package:
             self._refuse_another(task, known, located.package)
@@ -223,14 +220,14 @@ class _Walk:
         self.found[name] = located.package
         self.found[name] = self.package(located)
 
-    def _named(self, task: "TaskFields", requirement: Requirement, lookup: Lookup) -> _Identity:
+    def _named(self, task: Task, requirement: Requirement, lookup: Lookup) -> _Identity:
         with self._naming(task, requirement):
             found = lookup(requirement)
         if isinstance(found, Located):
             return self._from_repository(task, found)
         return self._in_cluster(task, found, lookup)
 
-    def _from_repository(self, task: "TaskFields", located: Located) -> _Identity:
+    def _from_repository(self, task: Task, located: Located) -> _Identity:
         identity = _identity(located.package)
         self._refuse_cycle(task, str(identity))
         if self._places.setdefault(f"{identity} by name", identity) is identity:
@@ -238,9 +235,7 @@ class _Walk:
         self._take(task, str(identity), located)
         return identity
 
-    def _in_cluster(
-        self, task: "TaskFields", version: "OperatorVersion", lookup: Lookup
-    ) -> _Identity:
+    def _in_cluster(self, task: Task, version: OperatorVersion, lookup: Lookup) -> _Identity:
         identity = _stored_identity(version)
         self._refuse_cycle(task, str(identity))
         if str(identity) not in self._installed:
@@ -251,14 +246,14 @@ class _Walk:
             self.installed(version, lookup)
         return identity
 
-    def _refuse_cycle(self, task: "TaskFields", name: str) -> None:
+    def _refuse_cycle(self, task: Task, name: str) -> None:
         if name not in self._above:
             return
         circle = [*self._above[self._above.index(name) :], name]
         text = f"cyclic package dependency found when adding package {self._above[-1]} -> {name}"
         raise _refusal("CircularDependency", f"{text}: {' -> '.join(circle)}", task)
 
-    def _refuse_another(self, task: "TaskFields", known: Package, other: Package) -> None:
+    def _refuse_another(self, task: Task, known: Package, other: Package) -> None:
         if replace(known, origin="") == replace(other, origin=""):
             return
         text = (
@@ -267,26 +262,26 @@ class _Walk:
         )
         raise _refusal("DependencyAmbiguous", text, task)
 
-    def _count(self, task: "TaskFields", package: Package) -> None:
+    def _count(self, task: Task, package: Package) -> None:
         limits, name = self._limits, str(_identity(package))
         self._templates += sum(map(len, package.templates.values()))
         self._limit(task, name, "are nested too deeply", len(self._above), limits.depth)
         what = "have too many characters of templates"
         self._limit(task, name, what, self._templates, limits.templates)
 
-    def _count_place(self, task: "TaskFields", path: str) -> None:
+    def _count_place(self, task: Task, path: str) -> None:
         self._limit_packages(task, path, len(self._places) + 1)
 
-    def _limit_packages(self, task: "TaskFields", name: str, count: int) -> None:
+    def _limit_packages(self, task: Task, name: str, count: int) -> None:
         self._limit(task, name, "are too many packages", count, self._limits.packages)
 
-    def _limit(self, task: "TaskFields", name: str, what: str, count: int, most: int) -> None:
+    def _limit(self, task: Task, name: str, what: str, count: int, most: int) -> None:
         if count > most:
             text = f"the dependencies of {self._above[0]} {what}, at {name}: {most} are allowed"
             raise _refusal("DependencyLimit", text, task)
 
     @contextmanager
-    def _naming(self, task: "TaskFields", requirement: Requirement) -> Iterator[None]:
+    def _naming(self, task: Task, requirement: Requirement) -> Iterator[None]:
         """Prefix problems with the package that was looked for and the task that names it."""
         try:
             yield
@@ -301,11 +296,11 @@ class _Walk:
             raise _refusal("DependencyUnresolved", text, task) from error
 
 
-def _names_another(task: "TaskFields") -> bool:
+def _names_another(task: Task) -> bool:
     return task.kind == KUDO_OPERATOR and bool(task.spec.package)
 
 
-def _requirement(task: "TaskFields") -> Requirement:
+def _requirement(task: Task) -> Requirement:
     spec = task.spec
     return Requirement(spec.package or "", spec.operator_version or "", spec.app_version or "")
 
@@ -323,7 +318,7 @@ def _identity(package: Package) -> _Identity:
     return _Identity(file.name, file.operator_version, file.app_version)
 
 
-def _stored_identity(version: "OperatorVersion") -> _Identity:
+def _stored_identity(version: OperatorVersion) -> _Identity:
     spec = version.spec
     return _Identity(version.operator_name, spec.version or "", spec.app_version or "")
 
@@ -335,5 +330,5 @@ def _place(path: str, location: Location) -> str:
     return location.place(path)
 
 
-def _refusal(reason: str, text: str, task: "TaskFields") -> InvalidInput:
+def _refusal(reason: str, text: str, task: Task) -> InvalidInput:
     return InvalidInput([Problem(reason, text, f"{OPERATOR_FILE}: tasks[{task.name}]")])

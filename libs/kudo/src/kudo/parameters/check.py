@@ -8,12 +8,10 @@ from kudo.problems import SHOWN, Problem, listed, shown, shown_name
 from kudo.values.checks import Check, Fault, read_fully
 
 if TYPE_CHECKING:  # worker processes start without the models
-    from kudo.api.interfaces import ParameterFields
+    from kudo.api import Parameter
 
 
-def check_value(
-    parameter: "ParameterFields", value: str, check: Check = read_fully
-) -> Problem | None:
+def check_value(parameter: "Parameter", value: str, check: Check = read_fully) -> Problem | None:
     """Return what is wrong with `value` for `parameter`: its type, or that the enum lacks it.
 
     An empty value is valid for every parameter; `missing_required` checks whether one is needed.
@@ -38,7 +36,7 @@ def check_value(
     return None
 
 
-def _wrong_type(parameter: "ParameterFields", value: str, fault: Fault) -> Problem:
+def _wrong_type(parameter: "Parameter", value: str, fault: Fault) -> Problem:
     value_type = parameter.value_type
     if fault.limit:
         return _too_large(parameter, fault)
@@ -49,7 +47,7 @@ def _wrong_type(parameter: "ParameterFields", value: str, fault: Fault) -> Probl
     return _problem(parameter, value, f"{text}: {fault.detail}" if fault.detail else text)
 
 
-def _too_large(parameter: "ParameterFields", fault: Fault) -> Problem:
+def _too_large(parameter: "Parameter", fault: Fault) -> Problem:
     """Return a problem of its own, since no fault is to be looked for in the text."""
     return Problem(
         "ParameterTooLarge",
@@ -60,7 +58,7 @@ def _too_large(parameter: "ParameterFields", fault: Fault) -> Problem:
     )
 
 
-def _problem(parameter: "ParameterFields", value: str, fault: str) -> Problem:
+def _problem(parameter: "Parameter", value: str, fault: str) -> Problem:
     return Problem(
         "ParameterInvalid",
         f'parameter "{shown_name(parameter.name)}" has an invalid value {_quoted(value)}: {fault}',
@@ -69,7 +67,7 @@ def _problem(parameter: "ParameterFields", value: str, fault: str) -> Problem:
 
 
 def missing_required(
-    parameters: Iterable["ParameterFields"], values: Mapping[str, str]
+    parameters: Iterable["Parameter"], values: Mapping[str, str]
 ) -> tuple[Problem, ...]:
     """Return a problem for each required parameter without a default whose value is empty."""
     return tuple(
@@ -83,7 +81,7 @@ def missing_required(
     )
 
 
-def _field(parameter: "ParameterFields") -> str:
+def _field(parameter: "Parameter") -> str:
     return f"spec.parameters[{shown_name(parameter.name)}]"
 
 

@@ -7,7 +7,7 @@ from goyaml import Budget, YamlError, load
 from kudo.problems import InvalidInput, Problem
 
 if TYPE_CHECKING:  # worker processes start without the models
-    from kudo.api.interfaces import ParameterFields
+    from kudo.api import Parameter
 
 
 class RawParameter(NamedTuple):
@@ -37,7 +37,7 @@ class TooLarge(InvalidInput):
 
 
 def raw_values(
-    version_parameters: Iterable["ParameterFields"], values: Mapping[str, str]
+    version_parameters: Iterable["Parameter"], values: Mapping[str, str]
 ) -> tuple[RawParameter, ...]:
     """Return the text of each declared parameter, without reading it.
 
@@ -85,7 +85,7 @@ def read_values(
 
 
 def template_values(
-    version_parameters: Iterable["ParameterFields"], values: Mapping[str, str]
+    version_parameters: Iterable["Parameter"], values: Mapping[str, str]
 ) -> dict[str, object]:
     """Return the value of each declared parameter as templates see it.
 

@@ -14,8 +14,7 @@ from kudo.tasks import FatalTaskError
 from kudo.tasks.pipe import is_pipe
 
 if TYPE_CHECKING:  # worker processes start without the models
-    from kudo.api import OperatorVersion
-    from kudo.api.interfaces import PlanFields
+    from kudo.api import OperatorVersion, Plan
     from kudo.tasks.fields import TaskFields
 
 _DROPPED = re.compile(r"[^a-z0-9]")
@@ -57,7 +56,7 @@ def _part(text: str) -> str:
 
 
 def uses(
-    instance: str, name: str, plan: "PlanFields", tasks: Iterable["TaskFields"]
+    instance: str, name: str, plan: "Plan", tasks: Iterable["TaskFields"]
 ) -> Iterator[tuple[PipeNames, "TaskFields"]]:
     """Yield the Pipe tasks of a plan, once for each step that names them."""
     pipe_tasks: dict[str, TaskFields] = {}

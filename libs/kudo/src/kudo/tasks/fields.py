@@ -1,7 +1,4 @@
-"""What is read of tasks, for type checkers.
-
-The API models have it, and so have the named tuples of `kudo.packages`, which need no pydantic.
-"""
+"""What kinds read of tasks, for type checkers: the API models are above this package."""
 
 from collections.abc import Sequence
 from typing import Protocol

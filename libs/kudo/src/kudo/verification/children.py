@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
+from kudo.api import Task
 from kudo.packages import Package, PackageParameter, Resolution
-from kudo.packages.plans import PackageTask
 from kudo.packages.source import Source
 from kudo.parameters import check_value, parse_parameter_file
 from kudo.problems import InvalidInput
@@ -31,7 +31,7 @@ def _identity(package: Package) -> tuple[str | None, str | None, str | None]:
     return file.name or None, file.operator_version or None, file.app_version or None
 
 
-def _values(task: PackageTask, child: Package, rendering: Rendering) -> Iterator[Finding]:
+def _values(task: Task, child: Package, rendering: Rendering) -> Iterator[Finding]:
     file = task.spec.parameter_file or ""
     values: dict[str, str] = {}
     if file:

@@ -6,7 +6,6 @@ author gets to know.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Final
 
@@ -16,6 +15,8 @@ from goyaml import SecondDocument, YamlError, load
 from kudo.packages import Package
 from kudo.packages.fields import text_of
 from kudo.packages.files import OPERATOR_FILE, PARAMETERS_FILE
+from kudo.packages.model import OperatorFile, ParametersFile
+from kudo.packages.shapes import Shape, fields_of
 from kudo.packages.source import Entry, Path, Position, Source, path_text, source_of
 from kudo.parameters.text import go_text
 from kudo.problems import shown, shown_name
@@ -30,89 +31,10 @@ _EXTENSION: Final = "x-"
 """Begins the names of fields that other programs read."""
 
 
-@dataclass(frozen=True, slots=True)
-class KnownFields:
-    """The fields that a mapping may have.
-
-    Attributes:
-        known: Their values, by name; `*` stands for any name.
-    """
-
-    known: Mapping[str, "_Shape"]
-
-
-@dataclass(frozen=True, slots=True)
-class _List:
-    """A list.
-
-    Attributes:
-        items: Its items.
-    """
-
-    items: "_Shape"
-
-
-_TEXT: Final = "text"
-"""A field whose value becomes text."""
-_ANY: Final = "any"
-_Shape = KnownFields | _List | str
-
-_SPEC: Final = KnownFields(
-    {
-        "resources": _List(_TEXT),
-        **dict.fromkeys(("parameter", "pod", "package", "instanceName", "parameterFile"), _TEXT),
-        **dict.fromkeys(("appVersion", "operatorVersion"), _TEXT),
-        "pipe": _List(KnownFields(dict.fromkeys(("file", "envFile", "kind", "key"), _TEXT))),
-        **dict.fromkeys(("wait", "wantErr", "fatal", "done"), _ANY),
-    }
-)
-_TASK: Final = KnownFields(
-    {
-        **dict.fromkeys(("name", "kind"), _TEXT),
-        "spec": _SPEC,
-        **dict.fromkeys(("timeout", "progressDeadline"), _TEXT),
-    }
-)
-_STEP: Final = KnownFields({"name": _TEXT, "tasks": _List(_TEXT), "timeout": _TEXT})
-_PHASE: Final = KnownFields(
-    {"name": _TEXT, "strategy": _TEXT, "steps": _List(_STEP), "timeout": _TEXT}
-)
-_PLAN: Final = KnownFields({"strategy": _TEXT, "phases": _List(_PHASE), "timeout": _TEXT})
-_SHAPES: Final[Mapping[str, _Shape]] = {
-    OPERATOR_FILE: KnownFields(
-        {
-            **dict.fromkeys(("apiVersion", "name", "description", "url"), _TEXT),
-            **dict.fromkeys(("operatorVersion", "appVersion", "kudoVersion"), _TEXT),
-            **dict.fromkeys(("kubernetesVersion", "namespaceManifest"), _TEXT),
-            "prune": _ANY,
-            "maintainers": _List(KnownFields({"name": _TEXT, "email": _TEXT})),
-            "tasks": _List(_TASK),
-            "plans": KnownFields({"*": _PLAN}),
-        }
-    ),
-    PARAMETERS_FILE: KnownFields(
-        {
-            "apiVersion": _TEXT,
-            "groups": _List(
-                KnownFields(
-                    {
-                        **dict.fromkeys(("name", "displayName", "description"), _TEXT),
-                        "prio": _ANY,
-                    }
-                )
-            ),
-            "parameters": _List(
-                KnownFields(
-                    {
-                        **dict.fromkeys(("name", "displayName", "description", "hint"), _TEXT),
-                        **dict.fromkeys(("trigger", "type", "group"), _TEXT),
-                        **dict.fromkeys(("required", "immutable", "advanced"), _ANY),
-                        **dict.fromkeys(("default", "enum"), _ANY),
-                    }
-                )
-            ),
-        }
-    ),
+_TEXT: Final = Shape("text")
+_SHAPES: Final[Mapping[str, Shape]] = {
+    OPERATOR_FILE: Shape("mapping", model=OperatorFile),
+    PARAMETERS_FILE: Shape("mapping", model=ParametersFile),
 }
 
 
@@ -121,7 +43,7 @@ def keys_are_unique(package: Package) -> Iterator[Finding]:
     for file, source in _sources(package):
         seen: dict[tuple[int, str], Entry] = {}
         for entry in source.entries:
-            name = entry.name if shape_at(file, entry.path) is None else entry.name.casefold()
+            name = entry.name if _shape_at(file, entry.path) is None else entry.name.casefold()
             if entry.name == _MERGE:
                 continue
             first = seen.setdefault((id(entry.mapping), name), entry)
@@ -174,16 +96,16 @@ def fields_are_known(package: Package) -> Iterator[Finding]:
         for entry in source.entries:
             siblings.setdefault(id(entry.mapping), set()).add(entry.name)
         for entry in source.entries:
-            shape = shape_at(file, entry.path)
-            if not isinstance(shape, KnownFields) or "*" in shape.known:
+            shape = _shape_at(file, entry.path)
+            if shape is None or shape.model is None:
                 continue
             if entry.name == _MERGE or entry.name.startswith(_EXTENSION):
                 continue
-            known = {name.casefold() for name in shape.known}
-            if entry.name.casefold() not in known:
+            known = [field.name for field in fields_of(shape.model)]
+            if entry.name.casefold() not in map(str.casefold, known):
                 plain = bool(source.plain(entry.key))
-                meant = _meant(entry.name, shape.known, siblings[id(entry.mapping)])
-                yield _unknown(file, entry, meant, list(shape.known), plain=plain)
+                meant = _meant(entry.name, known, siblings[id(entry.mapping)])
+                yield _unknown(file, entry, meant, known, plain=plain)
 
 
 def _meant(name: str, known: Iterable[str], there: Collection[str]) -> str:
@@ -230,17 +152,17 @@ def texts_keep_their_spelling(package: Package) -> Iterator[Finding]:
 def _texts(file: str, source: Source) -> Iterator[tuple[Path, yaml.Node, bool]]:
     """Yield path and node of the values that become text, and whether people alone read them."""
     for entry in source.entries:
-        shape = shape_at(file, entry.path)
-        if not isinstance(shape, KnownFields):
+        shape = _shape_at(file, entry.path)
+        if shape is None:
             continue
-        known = {name.casefold(): shape.known[name] for name in shape.known}
-        kind = known.get(entry.name.casefold())
         path = (*entry.path, entry.name)
-        if "*" in shape.known:
+        if shape.kind == "map":
             yield path, entry.key, False
-        elif kind == _TEXT:
+            continue
+        below = _below(shape, entry.name)
+        if below == _TEXT:
             yield path, entry.value, entry.name in _DESCRIPTIVE
-        elif kind == _List(_TEXT) and isinstance(entry.value, yaml.SequenceNode):
+        elif below == Shape("list", _TEXT) and isinstance(entry.value, yaml.SequenceNode):
             yield from (((*path, n), item, False) for n, item in enumerate(entry.value.value))
 
 
@@ -285,18 +207,24 @@ def _sources(package: Package) -> Iterator[tuple[str, Source]]:
         yield file, source_of(package.files.files.get(file, b""))
 
 
-def shape_at(file: str, path: tuple[object, ...]) -> _Shape | None:
+def _shape_at(file: str, path: tuple[object, ...]) -> Shape | None:
     """Return what may stand at a path of a file; None where anything may."""
-    shape: _Shape | None = _SHAPES[file]
+    shape: Shape | None = _SHAPES[file]
     for element in path:
-        if isinstance(shape, KnownFields) and isinstance(element, str):
-            names = {name.casefold(): name for name in shape.known}
-            shape = shape.known.get(names.get(element.casefold(), "*"))
-        elif isinstance(shape, _List) and isinstance(element, int):
-            shape = shape.items
-        else:
+        if shape is None:
             return None
-    return shape
+        shape = _below(shape, element)
+    return shape if shape is not None and shape.kind in {"mapping", "map"} else None
+
+
+def _below(shape: Shape, element: object) -> Shape | None:
+    """Return what may stand below a key of a mapping, or a position of a list."""
+    if isinstance(element, int) or shape.kind == "map":
+        return shape.below
+    if shape.model is None or not isinstance(element, str):
+        return None
+    named = {field.name.casefold(): field.shape for field in fields_of(shape.model)}
+    return named.get(element.casefold())
 
 
 def _key(file: str, entry: Entry) -> Place:

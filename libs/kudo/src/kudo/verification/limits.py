@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from kudo.api import Phase, Plan, Step, Task
 from kudo.durations import ADVICE, DurationError, seconds_of
 from kudo.packages import Package
-from kudo.packages.plans import PackagePhase, PackagePlan, PackageStep, PackageTask
 from kudo.tasks import kind_of
 from kudo.verification.finding import Finding, Place, at_plan, at_task, error, warning
 
@@ -110,23 +110,23 @@ def _of_plans(package: Package) -> Iterator[_Limit]:
         yield from (one for one in (_of_plan(name, plan), *phases, *steps) if one.text)
 
 
-def _of_plan(name: str, plan: PackagePlan) -> _Limit:
-    return _Limit(f'plan "{name}"', plan.timeout, at_plan(name, _TIMEOUT))
+def _of_plan(name: str, plan: Plan) -> _Limit:
+    return _Limit(f'plan "{name}"', plan.timeout or "", at_plan(name, _TIMEOUT))
 
 
-def _phases(name: str, plan: PackagePlan) -> Iterator[tuple[PackagePhase, _Limit]]:
+def _phases(name: str, plan: Plan) -> Iterator[tuple[Phase, _Limit]]:
     around = (_of_plan(name, plan),)
     for number, phase in enumerate(plan.phases or ()):
         place = at_plan(name, "phases", number, _TIMEOUT)
-        yield phase, _Limit(f'phase "{phase.name}"', phase.timeout, place, around)
+        yield phase, _Limit(f'phase "{phase.name}"', phase.timeout or "", place, around)
 
 
-def _steps(name: str, plan: PackagePlan) -> Iterator[tuple[PackageStep, _Limit]]:
+def _steps(name: str, plan: Plan) -> Iterator[tuple[Step, _Limit]]:
     for number, (phase, limit) in enumerate(_phases(name, plan)):
         around = (*limit.around, limit)
         for n, step in enumerate(phase.steps):
             place = at_plan(name, "phases", number, "steps", n, _TIMEOUT)
-            yield step, _Limit(f'step "{step.name}"', step.timeout, place, around)
+            yield step, _Limit(f'step "{step.name}"', step.timeout or "", place, around)
 
 
 def _of_tasks(package: Package) -> Iterator[_Limit]:
@@ -134,14 +134,14 @@ def _of_tasks(package: Package) -> Iterator[_Limit]:
         yield from _limits_of_task(task)
 
 
-def _limits_of_task(task: PackageTask) -> Iterator[_Limit]:
+def _limits_of_task(task: Task) -> Iterator[_Limit]:
     what = f'task "{task.name}"'
     for field, text in ((_TIMEOUT, task.timeout), (_PROGRESS, task.progress_deadline)):
         if text:
             yield _Limit(what, text, at_task(task.name, field))
 
 
-def _first_tasks(package: Package) -> list[PackageTask]:
+def _first_tasks(package: Package) -> list[Task]:
     """Return the tasks by which steps go: of several of a name the first."""
     return [*{task.name: task for task in reversed(package.operator.tasks)}.values()][::-1]
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from difflib import get_close_matches
 from typing import Final
 
+from kudo.api import Parameter
 from kudo.packages import Package, PackageParameter
 from kudo.packages.files import PARAMETERS_FILE
 from kudo.packages.source import source_of
@@ -18,7 +19,7 @@ from kudo.verification.finding import (
     tolerated,
 )
 from kudo.verification.tasks import repeated
-from kudo.verification.values import Declared, enum_fault, stored, type_fault
+from kudo.verification.values import enum_fault, stored, type_fault
 
 _NOT_IN_NAMES: Final = ";,"
 TYPES: Final = ("string", "integer", "number", "boolean", "array", "map")
@@ -151,7 +152,11 @@ def groups_are_valid(package: Package) -> Iterator[Finding]:
 
 
 def _unreadable(parameter: PackageParameter) -> bool:
-    value = Declared(parameter.name, parameter.type, stored(parameter, parameter.default))
+    value = Parameter(
+        name=parameter.name,
+        value_type=parameter.type,
+        default=stored(parameter, parameter.default),
+    )
     try:
         template_values([value], {})
     except InvalidInput:

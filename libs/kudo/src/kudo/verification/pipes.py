@@ -2,16 +2,15 @@
 
 from collections.abc import Iterator, Sequence
 
-from kudo.api import default_instance_name
+from kudo.api import PipeFile, default_instance_name
 from kudo.packages import Package
-from kudo.packages.plans import PackagePipeFile
 from kudo.pipe import naming_problems, read_pod, uses, validate
 from kudo.tasks import FatalTaskError
 from kudo.tasks.pipe import is_pipe
 from kudo.verification.finding import Finding, at_plan, error
 from kudo.verification.tasks import repeated
 
-PodFiles = dict[str, list[Sequence[PackagePipeFile]]]
+PodFiles = dict[str, list[Sequence[PipeFile]]]
 """What tasks copy, by the template of their pod."""
 
 
@@ -40,7 +39,7 @@ def pods_of(package: Package) -> PodFiles:
     return pods
 
 
-def pod_fault(text: str, copied: Sequence[Sequence[PackagePipeFile]]) -> FatalTaskError | None:
+def pod_fault(text: str, copied: Sequence[Sequence[PipeFile]]) -> FatalTaskError | None:
     """Return what the engine would say of a pod.
 
     Args:

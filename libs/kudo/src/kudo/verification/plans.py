@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import Final
 
+from kudo.api import Plan
 from kudo.names import PLAN_CLEANUP, PLAN_DEPLOY
 from kudo.packages import Package
-from kudo.packages.plans import PackagePlan
 from kudo.packages.source import Named, Path
 from kudo.strategies import check_plan
 from kudo.verification.finding import (
@@ -63,7 +63,7 @@ def names_in_plans_are_unique(package: Package) -> Iterator[Finding]:
             yield error("NameDuplicate", message, at_plan(plan_name, *path))
 
 
-def _duplicates(plan_name: str, plan: PackagePlan) -> Iterator[tuple[str, str, str, Path]]:
+def _duplicates(plan_name: str, plan: Plan) -> Iterator[tuple[str, str, str, Path]]:
     phases = plan.phases or ()
     for name in repeated(phase.name for phase in phases):
         yield "phase", name, f'plan "{plan_name}"', ("phases", Named(name, 1))

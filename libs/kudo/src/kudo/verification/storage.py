@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from kudo import bounds
+from kudo.api import Phase, Task
 from kudo.packages import Package, PackageParameter
 from kudo.packages.files import OPERATOR_FILE, PARAMETERS_FILE
-from kudo.packages.plans import PackagePhase, PackageTask
 from kudo.problems import InvalidInput
 from kudo.verification.finding import (
     Finding,
@@ -131,7 +131,7 @@ def _of_operator(package: Package) -> Iterator[_Bound]:
     yield "the number of entries of all lists", _entries(package), bounds.ENTRIES_IN_ALL, in_all
 
 
-def _of_task(task: PackageTask) -> Iterator[_Bound]:
+def _of_task(task: Task) -> Iterator[_Bound]:
     spec, place = task.spec, at_task(task.name)
     versions = spec.app_version, spec.operator_version
     for text in (task.name, task.kind, spec.parameter, spec.package, spec.instance_name, *versions):
@@ -149,7 +149,7 @@ def _of_task(task: PackageTask) -> Iterator[_Bound]:
             yield _text("the path of a file", text, bounds.TEXT, place)
 
 
-def _of_phase(phase: PackagePhase, plan: str, number: int) -> Iterator[_Bound]:
+def _of_phase(phase: Phase, plan: str, number: int) -> Iterator[_Bound]:
     place = at_plan(plan, "phases", number)
     for text in (phase.name, phase.strategy):
         yield _text("a text of the phase", text, bounds.NAME, place)

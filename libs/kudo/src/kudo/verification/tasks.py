@@ -3,8 +3,8 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from kudo.api import Plan, Step
 from kudo.packages import Package
-from kudo.packages.plans import PackagePlan, PackageStep
 from kudo.packages.source import Path
 from kudo.tasks import FatalTaskError, check_task
 from kudo.verification.finding import (
@@ -84,7 +84,7 @@ def _used(package: Package) -> Iterator[tuple[str, str, Path]]:
                     yield name, task, ("phases", number, "steps", n, "tasks", position)
 
 
-def steps_of(plan: PackagePlan) -> Iterator[PackageStep]:
+def steps_of(plan: Plan) -> Iterator[Step]:
     for phase in plan.phases or ():
         yield from phase.steps
 

@@ -7,9 +7,9 @@ from typing import Final
 import yaml
 
 from gotemplate import Environment, TemplateError, nodes, parse_tree
+from kudo.api import Task
 from kudo.packages import Package, PackageParameter
 from kudo.packages.files import PARAMETERS_FILE
-from kudo.packages.plans import PackageTask
 from kudo.packages.reader import is_template, template_name
 from kudo.packages.source import source_of
 from kudo.problems import shown
@@ -210,17 +210,17 @@ def templates_are_used(package: Package) -> Iterator[Finding]:
             yield warning("TemplateUnused", message, at_template(file), "name it in a task")
 
 
-def templates_of(task: PackageTask) -> Iterator[str]:
+def templates_of(task: Task) -> Iterator[str]:
     """Yield the templates that a task of its kind needs."""
     return (use.name for use in _named_templates(task))
 
 
-def _named_templates(task: PackageTask) -> Iterator[TemplateUse]:
+def _named_templates(task: Task) -> Iterator[TemplateUse]:
     """Yield the templates that a task needs; a field that is missing names none."""
     return (use for use in kind_of(task).templates(task) if use.name or len(use.path) > 1)
 
 
-def _switches(package: Package) -> Iterator[tuple[PackageTask, str]]:
+def _switches(package: Package) -> Iterator[tuple[Task, str]]:
     """Yield the tasks that a boolean parameter decides for, with its name."""
     for task in package.operator.tasks:
         name = kind_of(task).switch(task)

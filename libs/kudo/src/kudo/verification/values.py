@@ -6,10 +6,10 @@ A number without quotes is as good as the text of it, where no digit can get los
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from goyaml import DumpError
+from kudo.api import Parameter
 from kudo.packages import PackageParameter
 from kudo.parameters import check_value, to_text
 from kudo.parameters.text import go_text
@@ -47,21 +47,10 @@ def stored(parameter: PackageParameter, value: object) -> str | None:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class Declared:
-    """A parameter as an OperatorVersion declares it."""
-
-    name: str
-    value_type: str | None
-    default: str | None = None
-    required: bool | None = None
-    enum: tuple[str, ...] | None = None
-
-
-def declared(parameter: PackageParameter) -> Declared:
-    """Return the parameter as installing declares it."""
+def declared(parameter: PackageParameter) -> Parameter:
+    """Return the parameter as installing declares it, without its default."""
     enum = parameter.enum
-    return Declared(
+    return Parameter(
         name=parameter.name,
         value_type=parameter.type,
         enum=None if enum is None else tuple(stored(parameter, one) or "" for one in enum),
@@ -121,7 +110,7 @@ def _text_fault(value_type: str, text: str) -> str | None:
     """Check a text as the value of an Instance is checked."""
     if not text:
         return f'type is "{value_type}" but format of "" is invalid: invalid syntax'
-    problem = check_value(Declared("", value_type), text)
+    problem = check_value(Parameter(value_type=value_type), text)
     if problem is None:
         return None
     # The quotes of the value in front of it are escaped, so this is where the reason begins.

@@ -12,9 +12,8 @@ from typing import Final
 
 from gotemplate import TemplateError
 from kubeio.names import is_subdomain
-from kudo.api import JsonObject
+from kudo.api import JsonObject, Parameter, PipeFile
 from kudo.packages import Package, PackageParameter
-from kudo.packages.plans import PackagePipeFile
 from kudo.packages.source import Path, Source
 from kudo.parameters import template_values
 from kudo.problems import InvalidInput
@@ -25,7 +24,7 @@ from kudo.template_lines import template_line
 from kudo.verification.fields import second_document
 from kudo.verification.finding import Finding, Place, at_template, error, warning
 from kudo.verification.pipes import pod_fault, pods_of
-from kudo.verification.values import Declared, stored
+from kudo.verification.values import stored
 
 Values = dict[str, object]
 
@@ -228,10 +227,10 @@ def _value(parameter: PackageParameter, *, fill: bool) -> object:
     if text is None and (parameter.required or fill):
         text = _stand_in(parameter)
     try:
-        value = Declared(parameter.name, parameter.type, text)
+        value = Parameter(name=parameter.name, value_type=parameter.type, default=text)
         return template_values([value], {})[parameter.name]
     except InvalidInput:  # a wrong default, which another check reports
-        value = Declared(parameter.name, parameter.type)
+        value = Parameter(name=parameter.name, value_type=parameter.type)
         return template_values([value], {})[parameter.name]
 
 
@@ -255,7 +254,7 @@ def _pipe_keys_by_task(package: Package) -> Iterator[tuple[str, list[str]]]:
 def _fault(
     file: str,
     rendering: Rendering,
-    copied: Sequence[Sequence[PackagePipeFile]] | None,
+    copied: Sequence[Sequence[PipeFile]] | None,
     *,
     fill: bool,
 ) -> FatalTaskError | None:
