@@ -26,7 +26,7 @@ from pathlib import Path
 from workers.errors import JobFailed, LimitExceeded, Outcome, PoolBusy, WorkerError
 from workers.limits import Limits
 from workers.process import Killed, StartError, Worker
-from workers.queue import Bounds, FairQueue
+from workers.queue import Bounds, JobQueue
 from workers.shortage import Shortage
 
 log = logging.getLogger(__name__)
@@ -151,7 +151,7 @@ class Pool:
         self._size, self._share = size, share or size - 1
         self._start = partial(Worker.start, handlers, self.limits, path)
         self._observe = observe or (lambda _: None)
-        self._queue: FairQueue[_Job] = FairQueue(bounds or Bounds())
+        self._queue: JobQueue[_Job] = JobQueue(bounds or Bounds())
         self._workers: set[Worker] = set()
         # The one used last comes last and is used next: its caches are warm.
         self._idle: list[Worker] = []
@@ -179,7 +179,7 @@ class Pool:
     def _describe(self) -> str:
         return (
             f"processes: {len(self._workers)}, with a job: {len(self._running)}, "
-            f"jobs waiting: {len(self._queue)}"
+            f"jobs waiting: {self.waiting}"
         )
 
     @property
@@ -191,7 +191,7 @@ class Pool:
     @property
     def waiting(self) -> int:
         """Number of jobs that wait for a worker."""
-        return len(self._queue)
+        return self._queue.waiting.total
 
     def running_by_tenant(self) -> dict[str, int]:
         """Return how many workers each tenant occupies."""
@@ -199,7 +199,7 @@ class Pool:
 
     def waiting_by_tenant(self) -> dict[str, int]:
         """Return how many jobs of each tenant wait for a worker."""
-        return self._queue.waiting()
+        return self._queue.waiting.by_tenant()
 
     def resident_memory(self) -> int:
         """Return the resident memory of all worker processes in bytes."""
@@ -222,7 +222,7 @@ class Pool:
         finally:
             self._stopped = True
             self._shortage.over()
-            while (job := self._queue.take(lambda _: True)) is not None:
+            while (job := self._queue.take()) is not None:
                 if not job.granted.done():
                     job.granted.set_exception(PoolBusy("the worker processes are stopping"))
 
@@ -332,7 +332,7 @@ class Pool:
         if self._idle and len(self._running) < self._size:
             # Who waits now waits for its own share.
             self._shortage.over()
-        elif len(self._queue):
+        elif self.waiting:
             self._shortage.begin()
 
     def _may_run(self, tenant: str) -> bool:

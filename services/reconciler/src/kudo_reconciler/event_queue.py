@@ -7,17 +7,16 @@ without occupying a writer, and its later events wait with it.
 
 import asyncio
 from collections import Counter, deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
 from kubeio.backoff import Backoff
 from kudo.identity import InstanceIdentity
-from kudo_reconciler.fair_queue import FairQueue
 from kudo_reconciler.fairness import USUAL, Fairness
 from kudo_reconciler.keys import Key
 from serving.namespaces import Tally
-from serving.shares import Share
+from workers.fair_queue import FairQueue, Usage
 
 _LAST_DELAY = 0.2
 """In seconds, once the queue is closed."""
@@ -67,28 +66,6 @@ class Waiting:
     backoff: Backoff
 
 
-@dataclass(slots=True)
-class _Room:
-    """Counts the waiting events of one sort, against their limits."""
-
-    share: Share
-    total: int = 0
-    of_namespace: Counter[str] = field(default_factory=Counter)
-
-    def take(self, namespace: str) -> bool:
-        if self.total >= self.share.total or self.of_namespace[namespace] >= self.share.namespace:
-            return False
-        self.total += 1
-        self.of_namespace[namespace] += 1
-        return True
-
-    def leave(self, namespace: str) -> None:
-        self.total -= 1
-        self.of_namespace[namespace] -= 1
-        if not self.of_namespace[namespace]:
-            del self.of_namespace[namespace]
-
-
 class EventQueue:
     """Holds events until they are written or dropped.
 
@@ -102,11 +79,13 @@ class EventQueue:
         self._refused = refused or Tally()
         self._events: dict[Key, deque[Waiting]] = {}
         self._names: set[tuple[str, str]] = set()
-        self._rooms = {
-            True: _Room(fairness.run_events),
-            False: _Room(fairness.other_events),
+        # Of the start and end events of runs, and of all others.
+        self._held = {
+            True: Usage(fairness.run_events.total, fairness.run_events.namespace),
+            False: Usage(fairness.other_events.total, fairness.other_events.namespace),
         }
-        self._ready = FairQueue(limit=fairness.event_writers.namespace)
+        self._ready: FairQueue[Key] = FairQueue()
+        self._writing = Usage(tenant_limit=fairness.event_writers.namespace)
         self._timers: dict[Key, asyncio.TimerHandle] = {}
         self._changed = asyncio.Event()
         self._left = asyncio.Event()
@@ -118,7 +97,7 @@ class EventQueue:
 
     def waiting(self) -> Counter[str]:
         """Return how many events of each namespace wait or are being written."""
-        return self._rooms[True].of_namespace + self._rooms[False].of_namespace
+        return sum((Counter(held.by_tenant()) for held in self._held.values()), Counter())
 
     def put(self, event: Event, backoff: Backoff) -> bool:
         """Add an event unless it waits already; return False if there is no room for it."""
@@ -127,9 +106,11 @@ class EventQueue:
             return True
         if self._closed:
             return False
-        if not self._rooms[event.of_run].take(namespace):
+        held = self._held[event.of_run]
+        if not held.has_room(namespace):
             self._refused.add(namespace)
             return False
+        held.add(namespace)
         self._names.add((namespace, event.name))
         waiting = Waiting(event, asyncio.get_running_loop().time(), backoff)
         queue = self._events.get(event.key)
@@ -146,11 +127,12 @@ class EventQueue:
         Raises:
             EventsWritten: the queue was closed, and nothing waits any more.
         """
-        while (key := self._ready.take()) is None:
+        while (key := self._ready.take(self._writing.has_room)) is None:
             if self._closed and not self._events:
                 raise EventsWritten
             self._changed.clear()
             await self._changed.wait()
+        self._writing.add(key.namespace)
         return self._events[key][0]
 
     def done(self, waiting: Waiting) -> None:
@@ -159,8 +141,8 @@ class EventQueue:
         queue = self._events[event.key]
         queue.popleft()
         self._names.discard((event.subject.namespace, event.name))
-        self._rooms[event.of_run].leave(event.subject.namespace)
-        self._ready.give_back(event.key)
+        self._held[event.of_run].remove(event.subject.namespace)
+        self._writing.remove(event.subject.namespace)
         if queue:
             self._make_ready(event.key)
         else:
@@ -171,7 +153,7 @@ class EventQueue:
     def put_off(self, waiting: Waiting, seconds: float) -> None:
         """Retry an event after a delay."""
         key = waiting.event.key
-        self._ready.give_back(key)
+        self._writing.remove(key.namespace)
         loop = asyncio.get_running_loop()
         if self._closed:
             # The term ends before a longer delay would.
@@ -215,5 +197,5 @@ class EventQueue:
         self._make_ready(key)
 
     def _make_ready(self, key: Key) -> None:
-        self._ready.put(key)
+        self._ready.put(key.namespace, key)
         self._changed.set()

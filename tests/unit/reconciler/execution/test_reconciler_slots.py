@@ -63,6 +63,7 @@ async def test_a_waiting_task_that_is_cancelled_takes_no_slot() -> None:
     waiting.cancel()
     with pytest.raises(asyncio.CancelledError):
         await waiting
+    assert slots.waiting() == {}
     release.set()
     await first
     await asyncio.wait_for(holding(slots, "a", release, log), 60)

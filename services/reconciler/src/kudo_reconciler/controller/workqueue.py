@@ -4,7 +4,7 @@ Invariants: a key that is added while it is being reconciled is requeued once it
 key waits at most once, however often it is added; a failing key backs off without slowing others,
 and related events (`nudge`) do not shorten its backoff; namespaces are served round-robin, none of
 them occupies more than its share of the workers, and within one, Instances with a run in progress
-come first (see `fair_queue`).
+come first (see `workers.fair_queue`).
 """
 
 import asyncio
@@ -15,8 +15,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from kudo_reconciler.fair_queue import FairQueue
 from kudo_reconciler.keys import Key
+from workers.fair_queue import FairQueue, Usage
 
 _BASE_SECONDS = 0.25
 _CAP_SECONDS = 60.0
@@ -61,7 +61,8 @@ class WorkQueue:
     clock: Callable[[], float] = time.monotonic
     begun: Callable[[Key], bool] = lambda _: False
     namespace_limit: int = sys.maxsize
-    _ready: FairQueue = field(init=False)
+    _ready: FairQueue[Key] = field(default_factory=FairQueue)
+    _workers: Usage = field(init=False)
     _waiting: dict[Key, float] = field(default_factory=dict)
     _working: dict[Key, float] = field(default_factory=dict)
     _again: set[Key] = field(default_factory=set)
@@ -72,10 +73,10 @@ class WorkQueue:
     _closed: bool = False
 
     def __post_init__(self) -> None:
-        self._ready = FairQueue(limit=self.namespace_limit)
+        self._workers = Usage(tenant_limit=self.namespace_limit)
 
     def __len__(self) -> int:
-        return len(self._ready)
+        return self._ready.waiting.total
 
     @property
     def closed(self) -> bool:
@@ -83,11 +84,11 @@ class WorkQueue:
 
     def queued(self) -> dict[str, int]:
         """Return how many keys of each namespace wait for a worker."""
-        return self._ready.ready()
+        return self._ready.waiting.by_tenant()
 
     def working(self) -> dict[str, int]:
         """Return how many keys of each namespace are being reconciled."""
-        return self._ready.taken()
+        return self._workers.by_tenant()
 
     def longest_running(self) -> float:
         """Return the age of the longest reconcile in progress, in seconds; from any thread."""
@@ -104,7 +105,7 @@ class WorkQueue:
             self._again.add(key)
         elif key not in self._waiting:
             self._waiting[key] = self.clock()
-            self._ready.put(key, first=self.begun(key))
+            self._ready.put(key.namespace, key, first=self.begun(key))
             if self.observer is not None:
                 self.observer.added()
             self._event.set()
@@ -157,6 +158,7 @@ class WorkQueue:
         while (key := self._next()) is None:
             self._event.clear()
             await self._event.wait()
+        self._workers.add(key.namespace)
         began = self._working[key] = self.clock()
         waited = began - self._waiting.pop(key)
         if self.observer is not None:
@@ -166,12 +168,12 @@ class WorkQueue:
     def _next(self) -> Key | None:
         if self._closed:
             raise QueueClosed
-        return self._ready.take()
+        return self._ready.take(self._workers.has_room)
 
     def done(self, key: Key) -> None:
         """Mark a key as reconciled; requeue it if it was added meanwhile."""
         if self._working.pop(key, None) is not None:
-            self._ready.give_back(key)
+            self._workers.remove(key.namespace)
             # A namespace that had used its share may occupy a worker again.
             self._event.set()
         again, nudged = key in self._again, key in self._nudged

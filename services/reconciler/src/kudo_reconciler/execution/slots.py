@@ -9,15 +9,17 @@ it waits, gives its slot back without another `await`.
 """
 
 import asyncio
-from collections import Counter, OrderedDict, deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Final
 
+from workers.fair_queue import FairQueue, Usage
+
 _QUICK_SECONDS: Final = 1.0
 """An operation takes a few requests of milliseconds; one that hangs takes ten times this."""
 
-_Waiting = asyncio.Future[None]
+_Waiting = tuple[str, asyncio.Future[None]]
+"""A namespace, and what is done once it has a slot for an operation."""
 
 
 class Slots:
@@ -32,7 +34,7 @@ class Slots:
     def __init__(
         self, limit: int, share: int, on_wait: Callable[[float], None] = lambda _: None
     ) -> None:
-        self._limit = self._free = limit
+        self._limit = limit
         self._share = share
         # A share above one half is what somebody has chosen.
         self._reserved = min(limit // 2, limit - share)
@@ -40,28 +42,26 @@ class Slots:
         # Those that hold a slot, or wait for one, whose last operation was quick.
         self._quick: set[str] = set()
         self._on_wait = on_wait
-        self._held: Counter[str] = Counter()
-        # The namespace whose turn is next comes first.
-        self._waiting: OrderedDict[str, deque[_Waiting]] = OrderedDict()
+        self._held = Usage()
+        self._queue: FairQueue[_Waiting] = FairQueue()
 
     @property
     def running(self) -> int:
         """Return how many slots are held; from any thread."""
-        return self._limit - self._free
+        return self._held.total
 
     @property
     def queued(self) -> int:
         """Return how many operations wait for a slot; from any thread."""
-        # Copied at once, so that the dictionary does not change meanwhile.
-        return sum(map(len, tuple(self._waiting.values())))
+        return self._queue.waiting.total
 
     def held(self) -> dict[str, int]:
         """Return how many slots each namespace holds."""
-        return dict(self._held)
+        return self._held.by_tenant()
 
     def waiting(self) -> dict[str, int]:
         """Return how many operations of each namespace wait for a slot."""
-        return {namespace: len(waiting) for namespace, waiting in self._waiting.items()}
+        return self._queue.waiting.by_tenant()
 
     @asynccontextmanager
     async def taken(
@@ -70,7 +70,7 @@ class Slots:
         """Hold a slot, once there is one; `on_queue` is called if there is none yet."""
         loop = asyncio.get_running_loop()
         began, granted = loop.time(), loop.create_future()
-        self._waiting.setdefault(namespace, deque()).append(granted)
+        self._queue.put(namespace, (namespace, granted))
         try:
             self._grant()
             if not granted.done():
@@ -84,48 +84,29 @@ class Slots:
             if granted.done() and not granted.cancelled():
                 self._release(namespace, quick=loop.time() - began < _QUICK_SECONDS)
             else:
-                self._forget(namespace, granted)
+                self._queue.discard(namespace, (namespace, granted))
             self._grant()
-            if namespace not in self._held:
+            if not self._held[namespace]:
                 # Nothing is kept of idle namespaces: there may be very many of them.
                 self._quick.discard(namespace)
 
     def _grant(self) -> None:
         """Give the free slots to those who may have them."""
-        while (namespace := self._next()) is not None:
-            granted = self._waiting[namespace].popleft()
-            self._waiting.move_to_end(namespace)
-            if not self._waiting[namespace]:
-                del self._waiting[namespace]
+        while self.running < self._limit and (taken := self._queue.take(self._may_have)):
+            namespace, granted = taken
             # A cancelled one, whose task has not noticed yet, needs none.
             if not granted.done():
-                self._free -= 1
-                self._held[namespace] += 1
+                self._held.add(namespace)
                 granted.set_result(None)
-
-    def _next(self) -> str | None:
-        if not self._free:
-            return None
-        return next((name for name in self._waiting if self._may_have(name)), None)
 
     def _may_have(self, namespace: str) -> bool:
         held = self._held[namespace]
         reserved = self._reserved_of_quick if namespace in self._quick else self._reserved
-        return not held or (held < self._share and self._free > reserved)
+        return not held or (held < self._share and self._limit - self.running > reserved)
 
     def _release(self, namespace: str, *, quick: bool) -> None:
-        self._free += 1
-        self._held[namespace] -= 1
-        if not self._held[namespace]:
-            del self._held[namespace]
+        self._held.remove(namespace)
         if quick:
             self._quick.add(namespace)
         else:
             self._quick.discard(namespace)
-
-    def _forget(self, namespace: str, granted: _Waiting) -> None:
-        waiting = self._waiting.get(namespace)
-        if waiting is not None and granted in waiting:
-            waiting.remove(granted)
-            if not waiting:
-                del self._waiting[namespace]
