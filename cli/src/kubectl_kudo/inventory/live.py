@@ -139,5 +139,5 @@ async def _patiently(read: Callable[[], Awaitable[JsonObject]]) -> JsonObject:
         try:
             return await read()
         except _TRANSIENT as error:
-            await asyncio.sleep(backoff.next(getattr(error, "retry_after", None)))
+            await asyncio.sleep(backoff.next(error))
     return await read()

@@ -8,7 +8,7 @@ from kubectl_kudo.core.kinds import INSTANCES
 from kubectl_kudo.core.output import JsonObject, talk
 from kubeio.backoff import Backoff
 from kubeio.client import Client
-from kubeio.errors import ConnectionLost, Gone, ServerError, TooManyRequests
+from kubeio.errors import ConnectionLost, Gone, KubeError, ServerError, TooManyRequests
 
 _TRANSIENT = (ConnectionLost, Gone, ServerError, TooManyRequests)
 
@@ -26,7 +26,7 @@ async def observe(
     """
     backoff, lost = Backoff(cap=5.0), False
     while True:
-        retry_after = None
+        failure: KubeError | None = None
         try:
             async with aclosing(_until_lost(client, namespace, name)) as states:
                 async for state in states:
@@ -34,12 +34,12 @@ async def observe(
                     lost = False
                     yield state
         except _TRANSIENT as error:
-            retry_after = getattr(error, "retry_after", None)
+            failure = error
             if not lost and not isinstance(error, Gone):
                 talk(f"lost the watch of instance {namespace}/{name}, trying again: {error}")
             lost = True
         # Also after a watch that ended as planned: a proxy may end each of them at once.
-        await asyncio.sleep(backoff.next(retry_after))
+        await asyncio.sleep(backoff.next(failure))
 
 
 async def _until_lost(

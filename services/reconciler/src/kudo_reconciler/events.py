@@ -336,7 +336,7 @@ class EventRecorder:
         if asyncio.get_running_loop().time() - waiting.since >= patience:
             self._lose(waiting.event, str(error) or "no response in time")
             return False
-        delay = waiting.backoff.next(getattr(error, "retry_after", None))
+        delay = waiting.backoff.next(error)
         self._queue.put_off(waiting, min(delay, _LONGEST_DELAY))
         return True
 

@@ -78,7 +78,7 @@ class RetryLoop:
         except self._failed as error:
             self._on_failure()
             self._log(self._describe(error) or "the API server did not answer in time")
-            return self._failures.next(getattr(error, "retry_after", None))
+            return self._failures.next(error)
         self._races.reset()
         self._failures.reset()
         self._logged = ""

@@ -298,23 +298,16 @@ class Reflector:
         return lasted
 
     async def _wait_after(self, error: KubeError) -> None:
+        backoff = self._backoff
         if isinstance(error, Malformed):
-            await self._wait_to_list(error)
-            return
-        if isinstance(error, ApiError) and _is_about_version(error):
+            log.warning("listing %s again: %s", self.scope.resource.name, error)
+            self.version, backoff = None, self._relists
+        elif isinstance(error, ApiError) and _is_about_version(error):
             self.version = None
         elif isinstance(error, ServerError):
             # Also what a load balancer answers while no API server is up.
             self._maybe_restored = True
-        retry_after = error.retry_after if isinstance(error, ApiError) else None
-        delay = self._backoff.next(retry_after)
-        self.on_status(Status(Phase.WAITING, error, delay))
-        await self.sleep(delay)
-
-    async def _wait_to_list(self, error: Malformed) -> None:
-        log.warning("listing %s again: %s", self.scope.resource.name, error)
-        self.version = None
-        delay = self._relists.next()
+        delay = backoff.next(error)
         self.on_status(Status(Phase.WAITING, error, delay))
         await self.sleep(delay)
 

@@ -209,7 +209,7 @@ class LeaderElector:
                 log.debug("another candidate was faster")
             except ApiError as error:
                 candidacy.log_failure(error)
-                delay = max(delay, refusals.next(error.retry_after))
+                delay = max(delay, refusals.next(error))
             except (KubeError, TimeoutError) as error:
                 candidacy.log_failure(error)
             await asyncio.sleep(candidacy.until_free(delay))

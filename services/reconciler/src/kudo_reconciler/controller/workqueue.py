@@ -15,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from kubeio.backoff import Backoff
 from kudo_reconciler.keys import Key
 from workers.fair_queue import FairQueue, Usage
 
@@ -67,7 +68,7 @@ class WorkQueue:
     _working: dict[Key, float] = field(default_factory=dict)
     _again: set[Key] = field(default_factory=set)
     _nudged: set[Key] = field(default_factory=set)
-    _failures: dict[Key, int] = field(default_factory=dict)
+    _failures: dict[Key, Backoff] = field(default_factory=dict)
     _timers: dict[Key, asyncio.TimerHandle] = field(default_factory=dict)
     _event: asyncio.Event = field(default_factory=asyncio.Event)
     _closed: bool = False
@@ -133,10 +134,8 @@ class WorkQueue:
 
         The delay doubles with each failure in a row, up to a minute, with jitter.
         """
-        failures = self._failures.get(key, 0)
-        self._failures[key] = failures + 1
-        ceiling = min(_CAP_SECONDS, _BASE_SECONDS * (1 << min(failures, 16)))
-        delay = ceiling * (0.5 + self.rng.random() / 2)
+        fresh = Backoff(_BASE_SECONDS, _CAP_SECONDS, least=0.5, rng=self.rng)
+        delay = self._failures.setdefault(key, fresh).next()
         self.add_after(key, delay)
         if self.observer is not None:
             self.observer.retried()
@@ -144,7 +143,7 @@ class WorkQueue:
 
     def failures(self, key: Key) -> int:
         """Return how many times in a row a key has failed."""
-        return self._failures.get(key, 0)
+        return self._failures[key].attempts if key in self._failures else 0
 
     def forget_failures(self, key: Key) -> None:
         self._failures.pop(key, None)
