@@ -13,6 +13,7 @@ from typing import Literal
 
 from kubeio.backoff import Backoff
 from kudo.identity import InstanceIdentity
+from kudo_reconciler.clock import loop_seconds
 from kudo_reconciler.fairness import USUAL, Fairness
 from kudo_reconciler.keys import Key
 from serving.namespaces import Tally
@@ -112,7 +113,7 @@ class EventQueue:
             return False
         held.add(namespace)
         self._names.add((namespace, event.name))
-        waiting = Waiting(event, asyncio.get_running_loop().time(), backoff)
+        waiting = Waiting(event, loop_seconds(), backoff)
         queue = self._events.get(event.key)
         if queue is not None:
             queue.append(waiting)

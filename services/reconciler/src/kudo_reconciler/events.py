@@ -38,12 +38,13 @@ from kudo.identity import InstanceIdentity, identity
 from kudo.moments import rfc3339
 from kudo.problems import abridged
 from kudo.runs.recorded import EndedRun, ended_since
-from kudo_reconciler.clock import Clock
+from kudo_reconciler.clock import Clock, loop_seconds
 from kudo_reconciler.errors import described
 from kudo_reconciler.event_queue import Event, EventQueue, EventsWritten, Severity, Waiting
 from kudo_reconciler.fairness import USUAL, Fairness
 from kudo_reconciler.keys import Key, key_of
 from kudo_reconciler.metrics.metrics import Metrics
+from kudo_reconciler.pacing import paced
 from serving.logs import log_context
 from serving.namespaces import Tally
 
@@ -57,7 +58,6 @@ _BURST_SECONDS = 60.0
 _RETRIED = (ConnectionLost, TooManyRequests, ServerError, Conflict, TimeoutError)
 _MAX_MESSAGE = 1024
 _REMEMBERED = 1000
-_SLICE = 256
 
 
 class _Remembered:
@@ -193,13 +193,8 @@ class EventRecorder:
 
         Leaves room in the queue for new events: few are repeated at a time.
         """
-        found: list[JsonObject] = []
-        for number, instance in enumerate(instances, 1):
-            if self._ended_lately(instance):
-                found.append(instance)
-            if number % _SLICE == 0:
-                # Yield the event loop after some hundreds of what may be ten thousand Instances.
-                await asyncio.sleep(0)
+        # There may be ten thousand Instances.
+        found = [one async for one in paced(instances) if self._ended_lately(one)]
         for instance in found:
             await self._queue.shorter_than(_REPEATED_AT_ONCE)
             self.repeat_of(instance)
@@ -226,7 +221,7 @@ class EventRecorder:
         """
         key = key_of(instance)
         since = self._queue.runs_unwritten(key)
-        if not since or asyncio.get_running_loop().time() - since[0] >= self.times.hold:
+        if not since or loop_seconds() - since[0] >= self.times.hold:
             return False
         self._held.add(key)
         return True
@@ -333,7 +328,7 @@ class EventRecorder:
     def _put_off(self, waiting: Waiting, error: Exception) -> bool:
         """Retry an event later; return False, and count it as dropped, if it is too old."""
         patience = self.times.retry_run if waiting.event.of_run else self.times.retry
-        if asyncio.get_running_loop().time() - waiting.since >= patience:
+        if loop_seconds() - waiting.since >= patience:
             self._lose(waiting.event, str(error) or "no response in time")
             return False
         delay = waiting.backoff.next(error)
@@ -354,7 +349,7 @@ class EventRecorder:
     def _lose(self, event: Event, why: str) -> None:
         """Count a dropped event; of many in a row only the first is logged."""
         self._metrics.lost_events.inc()
-        now = asyncio.get_running_loop().time()
+        now = loop_seconds()
         level = logging.WARNING if now - self._lost_at >= _BURST_SECONDS else logging.DEBUG
         self._lost_at = now
         fields = {"event": event.reason, "subject": str(event.subject), "error": why}

@@ -8,7 +8,8 @@ from kudo.api import JsonObject
 from kudo.identity import InstanceIdentity
 from kudo.objects.inventory.record import Place
 from kudo_reconciler.keys import Key
-from kudo_reconciler.objects.sharing.spread import AT_ONCE, Spread
+from kudo_reconciler.objects.sharing.spread import Spread
+from kudo_reconciler.pacing import AT_ONCE
 from tests.unit.reconciler.objects.sharing_world import PLACE, ROLES, Process, World, world
 
 CHANGE: JsonObject = {"metadata": {"annotations": {"kudo.dev/delete-with-instance": "true"}}}

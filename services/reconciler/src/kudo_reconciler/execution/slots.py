@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Final
 
+from kudo_reconciler.clock import loop_seconds
 from workers.fair_queue import FairQueue, Usage
 
 _QUICK_SECONDS: Final = 1.0
@@ -68,21 +69,20 @@ class Slots:
         self, namespace: str, on_queue: Callable[[], None] = lambda: None
     ) -> AsyncIterator[None]:
         """Hold a slot, once there is one; `on_queue` is called if there is none yet."""
-        loop = asyncio.get_running_loop()
-        began, granted = loop.time(), loop.create_future()
+        began, granted = loop_seconds(), asyncio.get_running_loop().create_future()
         self._queue.put(namespace, (namespace, granted))
         try:
             self._grant()
             if not granted.done():
                 on_queue()
             await granted
-            self._on_wait(loop.time() - began)
-            began = loop.time()
+            self._on_wait(loop_seconds() - began)
+            began = loop_seconds()
             yield
         finally:
             # A future that is cancelled after its slot was granted has its result all the same.
             if granted.done() and not granted.cancelled():
-                self._release(namespace, quick=loop.time() - began < _QUICK_SECONDS)
+                self._release(namespace, quick=loop_seconds() - began < _QUICK_SECONDS)
             else:
                 self._queue.discard(namespace, (namespace, granted))
             self._grant()

@@ -6,14 +6,11 @@ event loop for long, so a few are enqueued at a time.
 
 import asyncio
 from collections.abc import Callable, Iterator
-from typing import Final
 
 from kudo.identity import InstanceIdentity
 from kudo.objects.inventory.record import Place
 from kudo_reconciler.keys import Key
-
-AT_ONCE: Final = 100
-"""Instances: less than a millisecond."""
+from kudo_reconciler.pacing import paced
 
 
 class Spread:
@@ -58,9 +55,7 @@ class Spread:
             self._task = None
 
     async def _enqueue(self, place: Place, told: frozenset[Key]) -> None:
-        for number, one in enumerate(self._sharers(place), 1):
+        async for one in paced(self._sharers(place)):
             key = Key(one.namespace, one.name)
             if key not in told:
                 self._changed(key)
-            if number % AT_ONCE == 0:
-                await asyncio.sleep(0)
