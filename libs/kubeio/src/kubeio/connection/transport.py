@@ -15,8 +15,8 @@ Requests go through `http1`. Those through a proxy, and websockets, go through a
 
 import asyncio
 import re
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -167,19 +167,16 @@ class Transport:
         self, target: str, headers: Headers, verb: str
     ) -> AsyncIterator[HttpResponse]:
         request = Request("GET", target, headers=headers)
-        with observed(self.on_request, verb) as exchange:
-            try:
-                async with asyncio.timeout(self.timeout):
-                    response = await self._send(request)
-                    try:
-                        self.warnings.collect(response.values("Warning"))
-                        yield response
-                    finally:
-                        response.close()
-                    # Not before: what broke half-way was no answer.
-                    exchange.status = response.status
-            except (HttpError, OSError) as error:
-                raise _lost(request, error) from error
+        with observed(self.on_request, verb) as exchange, _own_errors(request):
+            async with asyncio.timeout(self.timeout):
+                response = await self._send(request)
+                try:
+                    self.warnings.collect(response.values("Warning"))
+                    yield response
+                finally:
+                    response.close()
+                # Not before: what broke half-way was no answer.
+                exchange.status = response.status
 
     @asynccontextmanager
     async def stream(
@@ -199,7 +196,7 @@ class Transport:
         target = self._target(path, query)
         header = await self.config.auth.header()
         request = Request("GET", target, headers=_headers(accept, header, headers))
-        try:
+        with _own_errors(request):
             response = await self._open_stream(request, idle_timeout)
             try:
                 if response.status == 401 and await self.config.auth.refresh(header):
@@ -212,8 +209,6 @@ class Transport:
                 yield response.chunks()
             finally:
                 response.close()
-        except (HttpError, OSError) as error:
-            raise _lost(request, error) from error
 
     @asynccontextmanager
     async def websocket(
@@ -236,17 +231,16 @@ class Transport:
 
         target = self._target(path, query)
         try:
-            async with asyncio.timeout(self.timeout if timeout is None else timeout):
-                opened = await self._open_websocket(target, protocols, verb, headers)
-                try:
-                    yield opened.messages()
-                finally:
-                    await opened.close()
+            with _own_errors(Request(verb, target, headers=())):
+                async with asyncio.timeout(self.timeout if timeout is None else timeout):
+                    opened = await self._open_websocket(target, protocols, verb, headers)
+                    try:
+                        yield opened.messages()
+                    finally:
+                        await opened.close()
         except NoWebSocket as refused:
             answer = Answer(refused.status, refused.retry_after, refused.body)
             raise _refusal(answer, f"{verb} {path}") from None
-        except (HttpError, OSError) as error:
-            raise _lost(Request(verb, target, headers=()), error) from error
 
     async def _open_websocket(
         self, target: str, protocols: Sequence[str], verb: str, headers: Headers
@@ -277,17 +271,13 @@ class Transport:
             content_type="application/octet-stream",
             before_write=self.before_write,
         )
-        with observed(self.on_request, verb) as exchange:
+        with observed(self.on_request, verb) as exchange, _own_errors(request, verb):
             try:
                 async with asyncio.timeout(self.timeout):
                     opened = await self._websockets().open_websocket(request, protocols=protocols)
             except NoWebSocket as refused:
                 exchange.status = refused.status
                 raise
-            except (HttpError, OSError) as error:
-                if request.refusal is not None:
-                    raise request.refusal from None
-                raise _lost(request, error, verb=verb) from error
             exchange.status = 101
         return opened
 
@@ -315,27 +305,20 @@ class Transport:
         return answer
 
     async def _exchange(self, request: Request) -> Answer:
-        try:
+        with _own_errors(request):
             async with asyncio.timeout(self.timeout):
                 response = await self._send(request)
                 try:
                     answer = await _whole(response)
                 finally:
                     response.close()
-        except (HttpError, OSError) as error:
-            if request.refusal is not None:
-                raise request.refusal from None
-            raise _lost(request, error) from error
         self.warnings.collect(response.values("Warning"))
         return answer
 
     async def _open_stream(self, request: Request, idle_timeout: float) -> HttpResponse:
-        with observed(self.on_request, "WATCH") as exchange:
-            try:
-                async with asyncio.timeout(self.timeout):
-                    response = await _open(self._streams).send(request, idle_timeout=idle_timeout)
-            except (HttpError, OSError) as error:
-                raise _lost(request, error) from error
+        with observed(self.on_request, "WATCH") as exchange, _own_errors(request):
+            async with asyncio.timeout(self.timeout):
+                response = await _open(self._streams).send(request, idle_timeout=idle_timeout)
             exchange.status = response.status
         self._note_date(response)
         return response
@@ -449,10 +432,19 @@ async def _whole(response: HttpResponse) -> Answer:
     return Answer(response.status, retry_after[0] if retry_after else None, body)
 
 
-def _lost(request: Request, error: Exception, *, verb: str = "") -> ConnectionLost:
-    timeout = isinstance(error, TimeoutError)
-    text = "no answer in time" if timeout and not str(error) else str(error) or repr(error)
-    subject = f"{verb or request.method} {request.target.partition('?')[0]}"
-    # A read changes nothing: whether it was sent is told only where no connection was made.
-    maybe_sent = request.sent or (request.body is None and not isinstance(error, CannotConnect))
-    return ConnectionLost(f"{subject}: {text}", timeout=timeout, maybe_sent=maybe_sent, reason=text)
+@contextmanager
+def _own_errors(request: Request, verb: str = "") -> Iterator[None]:
+    """Raise ConnectionLost if the request fails, or what ``before_write`` has raised."""
+    try:
+        yield
+    except (HttpError, OSError) as error:
+        if request.refusal is not None:
+            raise request.refusal from None
+        timeout = isinstance(error, TimeoutError)
+        text = "no answer in time" if timeout and not str(error) else str(error) or repr(error)
+        subject = f"{verb or request.method} {request.target.partition('?')[0]}"
+        # A read changes nothing: whether it was sent is told only where no connection was made.
+        maybe_sent = request.sent or (request.body is None and not isinstance(error, CannotConnect))
+        raise ConnectionLost(
+            f"{subject}: {text}", timeout=timeout, maybe_sent=maybe_sent, reason=text
+        ) from error
