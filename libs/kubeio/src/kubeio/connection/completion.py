@@ -1,7 +1,7 @@
-"""Calls that run to completion even if their caller is cancelled."""
+"""Waits that last until something has ended even if the caller is cancelled."""
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Callable, Collection, Coroutine
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -20,3 +20,23 @@ async def finished(call: Coroutine[Any, Any, T]) -> T:
         if not task.cancelled():
             task.exception()
         raise
+
+
+async def ended(futures: Collection[asyncio.Future[Any]], cancel: Callable[[], object]) -> None:
+    """Await the end of all futures; each cancellation of the caller calls ``cancel`` meanwhile.
+
+    Raises:
+        CancelledError: at the end, if the caller was cancelled.
+    """
+    cancelled = False
+    while left := [future for future in futures if not future.done()]:
+        try:
+            await asyncio.wait(left)
+        except asyncio.CancelledError:
+            cancelled = True
+            cancel()
+    for future in futures:
+        if not future.cancelled():
+            future.exception()  # otherwise asyncio logs that it was never retrieved
+    if cancelled:
+        raise asyncio.CancelledError

@@ -44,6 +44,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from kubeio.backoff import Backoff
+from kubeio.connection.completion import ended
 from kubeio.errors import ApiError, Conflict, KubeError
 from kubeio.leader_election.candidacy import Candidacy, Connect, LeaseApi, LeaseLock, error_text
 from kubeio.leader_election.loop_thread import loop_thread, run_on
@@ -289,16 +290,10 @@ def _heartbeats(term: Term, period: float) -> Iterator[asyncio.Future[None]]:
 
 async def _stop(*tasks: asyncio.Future[None]) -> None:
     """Cancel tasks and await them, even if the caller is cancelled meanwhile."""
-    cancelled = False
-    while left := [task for task in tasks if not task.done()]:
-        for task in left:
+
+    def cancel() -> None:
+        for task in tasks:
             task.cancel()
-        try:
-            await asyncio.wait(left)
-        except asyncio.CancelledError:
-            cancelled = True
-    for task in tasks:
-        if not task.cancelled():
-            task.exception()  # otherwise asyncio logs that it was never retrieved
-    if cancelled:
-        raise asyncio.CancelledError
+
+    cancel()
+    await ended(tasks, cancel)

@@ -11,6 +11,8 @@ from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
+from kubeio.connection.completion import ended
+
 T = TypeVar("T")
 
 
@@ -54,36 +56,27 @@ async def run_on(loop: asyncio.AbstractEventLoop, start: Callable[[], Coroutine[
         RuntimeError: the other loop is closed.
     """
     here = asyncio.get_running_loop()
-    ended: asyncio.Future[T] = here.create_future()
+    result: asyncio.Future[T] = here.create_future()
     started: list[asyncio.Task[T]] = []
 
     def begin() -> None:
         task = loop.create_task(start())
         started.append(task)
-        task.add_done_callback(lambda task: here.call_soon_threadsafe(_settle, ended, task))
+        task.add_done_callback(lambda task: here.call_soon_threadsafe(_settle, result, task))
 
     def cancel() -> None:
         # call_soon_threadsafe keeps the order, so `begin` has run.
-        started[0].cancel()
+        loop.call_soon_threadsafe(lambda: started[0].cancel())
 
     loop.call_soon_threadsafe(begin)
-    cancelled = False
-    while not ended.done():
-        try:
-            await asyncio.wait([ended])
-        except asyncio.CancelledError:
-            cancelled = True
-            loop.call_soon_threadsafe(cancel)
-    if cancelled:
-        ended.cancelled() or ended.exception()  # otherwise asyncio logs that it was never retrieved
-        raise asyncio.CancelledError
-    return ended.result()
+    await ended([result], cancel)
+    return result.result()
 
 
-def _settle(ended: asyncio.Future[T], task: asyncio.Task[T]) -> None:
+def _settle(result: asyncio.Future[T], task: asyncio.Task[T]) -> None:
     if task.cancelled():
-        ended.cancel()
+        result.cancel()
     elif (error := task.exception()) is not None:
-        ended.set_exception(error)
+        result.set_exception(error)
     else:
-        ended.set_result(task.result())
+        result.set_result(task.result())
