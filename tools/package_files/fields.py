@@ -17,9 +17,9 @@ from kudo.packages import OperatorFile, PackageParameter, ParameterGroup
 from kudo.packages.model import ParametersFile
 from kudo.packages.shapes import FileField, Shape, fields_of
 from kudo.tasks import KINDS
+from kudo.values.types import TYPES
 
 STRATEGIES: Final = ("serial", "parallel")
-TYPES: Final = ("string", "integer", "number", "boolean", "array", "map")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ _CHOICES: Final[Mapping[tuple[type, str], tuple[str, ...]]] = {
     (PipeFile, "kind"): ("ConfigMap", "Secret"),
     (Plan, "strategy"): STRATEGIES,
     (Phase, "strategy"): STRATEGIES,
-    (PackageParameter, "type"): TYPES,
+    (PackageParameter, "type"): tuple(TYPES),
 }
 # In a package, the task names what is to be installed; the model says what the cluster stores.
 _DESCRIPTIONS: Final[Mapping[tuple[type, str], str]] = {

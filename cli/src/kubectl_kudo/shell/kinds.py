@@ -6,6 +6,7 @@ from kubectl_kudo.core.arguments import DRY_RUN_MODES, Flag
 from kubectl_kudo.core.command import Command
 from kubectl_kudo.shell.completion import SHELLS
 from kudo.tasks import KINDS
+from kudo.values.types import TYPES
 
 
 class Kind(enum.Enum):
@@ -36,7 +37,6 @@ Expected = Kind | tuple[str, ...] | None
 
 _OUTPUTS = ("json", "yaml")
 _SHOWN = ("custom-columns=", "json", "jsonpath=", "name", "table", "tree", "wide", "yaml")
-_TYPES = ("array", "boolean", "integer", "map", "number", "string")
 _FLAGS: dict[str, Expected] = {
     "context": Kind.CONTEXT,
     "dry_run": DRY_RUN_MODES,
@@ -59,7 +59,7 @@ _PLACEHOLDERS: dict[str, Expected] = {"file": Kind.FILE, "folder": Kind.FOLDER}
 _FLAGS_OF: dict[tuple[str, str], Expected] = {
     ("get", "output"): _SHOWN,
     ("install", "instance"): None,
-    ("package add parameter", "type"): _TYPES,
+    ("package add parameter", "type"): tuple(sorted(TYPES)),
     ("package add task", "kind"): tuple(sorted(KINDS)),
     ("package render", "instance"): None,
     ("package verify", "output"): ("json", "sarif", "yaml"),

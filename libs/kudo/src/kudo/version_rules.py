@@ -20,6 +20,7 @@ from kudo.problems import Problem, first_problems, listed, shown_name
 from kudo.strategies import check_plan
 from kudo.tasks import FatalTaskError, check_task, kind_of, templates_of
 from kudo.values.checks import FullReader
+from kudo.values.types import is_container
 
 REASON: Final = "InvalidOperatorVersion"
 Rule = Callable[[OperatorVersion], Iterable[Problem]]
@@ -101,7 +102,7 @@ def switches_have_a_text(version: OperatorVersion) -> Iterator[Problem]:
         )
         if parameter is None:
             yield _problem(f"{what} is not declared", field)
-        elif parameter.value_type in {"array", "map"}:
+        elif is_container(parameter.value_type):
             text = f"{what} is of type {parameter.value_type}, and has to be a boolean"
             yield _problem(text, field)
 

@@ -10,9 +10,7 @@ from kubectl_kudo.core.arguments import Args
 from kubectl_kudo.core.errors import CliError
 from kudo.authoring.edit import Addition
 from kudo.packages.files import PARAMETERS_FILE
-
-_TYPES = ("string", "integer", "number", "boolean", "array", "map")
-_CONTAINERS = frozenset({"array", "map"})
+from kudo.values.types import TYPES, is_container
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +38,14 @@ class _Parameter:
         if not self.required:
             # Without the field a parameter is required.
             yield "required", False
-        elif self.type in _CONTAINERS and self.default is None:
+        elif is_container(self.type) and self.default is None:
             # Without the field these get null as their default.
             yield "required", True
         if self.trigger:
             yield "trigger", self.trigger
 
     def _value(self, text: str) -> object:
-        if self.type not in _CONTAINERS:
+        if not is_container(self.type):
             return text
         try:
             return load(text)
@@ -63,8 +61,8 @@ def add_parameter(args: Args, *, asked: bool) -> None:
     """
     target = target_of(args)
     parameter = _answered(args, target) if asked else _given(args)
-    if parameter.type and parameter.type not in _TYPES:
-        raise CliError(f'"{parameter.type}" is not a type; it can be {", ".join(_TYPES)}')
+    if parameter.type and parameter.type not in TYPES:
+        raise CliError(f'"{parameter.type}" is not a type; it can be {", ".join(TYPES)}')
     item = dict([*parameter.fields(), *_flags(args)])
     additions = [Addition("parameters", item)]
     if args.group and args.group not in {group.name for group in target.package.groups}:
@@ -106,7 +104,7 @@ def _answered(args: Args, target: Target) -> _Parameter:
         return f'there is a parameter "{name}" already' if name.lower() in known else ""
 
     name = ask("Parameter Name", args.arguments[0] if args.arguments else "", name_fault)
-    kind = choose("Type", _TYPES, args.type or "string")
+    kind = choose("Type", [*TYPES], args.type or "string")
     default = ask("Default Value (optional)", args.default[-1] if args.default else "")
     return _Parameter(
         name=name,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from kudo.packages import Package, PackageParameter
+from kudo.values.types import TYPES, is_container
 
 CASE: Final = "tests/install"
 """The folder of the case in that of the package."""
@@ -84,14 +85,15 @@ def first_case(package: Package) -> FirstCase:
 
 def _needed(parameters: Sequence[PackageParameter]) -> Iterator[tuple[str, str]]:
     for one in parameters:
-        if one.required and not one.has_default and one.type not in {"array", "map"}:
+        if one.required and not one.has_default and not is_container(one.type):
             yield one.name, _valid(one)
 
 
 def _valid(parameter: PackageParameter) -> str:
     if parameter.enum:
         return _shell(parameter.enum[0])
-    return {"integer": "1", "number": "1", "boolean": "true"}.get(parameter.type, "change-me")
+    found = TYPES.get(parameter.type)
+    return (found.sample if found else None) or "change-me"
 
 
 def _change(parameters: Sequence[PackageParameter], plans: Sequence[str]) -> Change | None:

@@ -8,6 +8,7 @@ from kudo.packages.model import OperatorFile, PackageParameter, ParameterGroup
 from kudo.packages.shapes import read
 from kudo.parameters.text import to_text
 from kudo.problems import Problem
+from kudo.values.types import is_container
 
 Parameters = tuple[tuple[PackageParameter, ...], tuple[ParameterGroup, ...]]
 
@@ -54,7 +55,7 @@ def _parameter(fields: Fields) -> PackageParameter:
     parameter = read(PackageParameter, fields)
     # KUDO 0.19 stored the text "null" for these, and published packages rely on it: cassandra 3.11
     # declares {type: array} alone and installs without a value.
-    null_by_default = parameter.type in {"array", "map"} and fields.get("required") is not True
+    null_by_default = is_container(parameter.type) and fields.get("required") is not True
     has_default = fields.has("default") or null_by_default
     parameter = parameter.model_copy(update={"has_default": has_default})
     _check_values(parameter, fields)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from kudo.problems import SHOWN, Problem, listed, shown, shown_name
 from kudo.values.checks import Check, Fault, read_fully
+from kudo.values.types import is_container
 
 if TYPE_CHECKING:  # worker processes start without the models
     from kudo.api import Parameter
@@ -40,7 +41,7 @@ def _wrong_type(parameter: "Parameter", value: str, fault: Fault) -> Problem:
     value_type = parameter.value_type
     if fault.limit:
         return _too_large(parameter, fault)
-    if value_type not in {"array", "map"}:
+    if not is_container(value_type):
         text = f'type is "{value_type}" but format of {_quoted(value)} is invalid: {fault.detail}'
         return _problem(parameter, value, text)
     text = f'type is "{value_type}", but format of {shown(value)} is invalid'

@@ -4,6 +4,7 @@ Integers keep all their digits; the original wrote those from a million on with 
 """
 
 from goyaml import SpelledFloat, format_float
+from kudo.values.types import is_container
 
 _WHOLE_NUMBERS = range(-(2**63), 2**64)
 
@@ -17,7 +18,7 @@ def to_text(value: object, value_type: str | None) -> str | None:
     Raises:
         goyaml.DumpError: an array or map nests too deeply or is too large.
     """
-    if value_type in {"array", "map"} and not isinstance(value, str):
+    if is_container(value_type) and not isinstance(value, str):
         from goyaml import dump  # few parameters are arrays or maps
 
         return dump(_plain_numbers(value))

@@ -11,13 +11,13 @@ Imports no models, so that workers start without them.
 
 import hashlib
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
 
 from goyaml import DEFAULT_LIMITS, INLINE, Budget, YamlError, load
 from kudo.problems import shown
-from kudo.values.scalars import scalar_fault
+from kudo.values.types import TYPES, is_container, scalar_fault
 
 _DETAIL: Final = 200
 """Characters of a parser's message; libyaml repeats parts of the text."""
@@ -50,7 +50,6 @@ Check = Callable[[str, str], Fault | None]
 
 _SHARED: Final = frozenset({"size", "nodes", "aliased", "directives"})
 """Limits that the values of one decision share; each has its own depth."""
-_CONTAINERS: Final[Mapping[str, type]] = {"array": list, "map": dict}
 
 
 def read(value_type: str, text: str, budget: Budget) -> Fault | None:
@@ -59,12 +58,11 @@ def read(value_type: str, text: str, budget: Budget) -> Fault | None:
     Arrays and maps are YAML, where null is right for both; for all other types see `scalars`.
 
     Args:
-        value_type: `array`, `map` or any other.
+        value_type: Any; unknown ones accept every text.
         text: The text, which is not empty.
         budget: What reading YAML may cost, together with other values.
     """
-    expected = _CONTAINERS.get(value_type)
-    if expected is None:
+    if not is_container(value_type):
         detail = scalar_fault(value_type, text)
         return None if detail is None else Fault(detail)
     try:
@@ -72,7 +70,8 @@ def read(value_type: str, text: str, budget: Budget) -> Fault | None:
     except YamlError as error:
         hint = _HINT if error.limit else ""
         return Fault(shown(str(error), _DETAIL) + hint, error.limit)
-    return None if content is None or isinstance(content, expected) else Fault()
+    expected = TYPES[value_type].container
+    return None if content is None or type(content) is expected else Fault()
 
 
 def read_fully(value_type: str, text: str) -> Fault | None:
@@ -187,7 +186,7 @@ class Checker:
 
     def __call__(self, value_type: str, text: str) -> Fault | None:
         """Return what is wrong with a text; None also while that is not known."""
-        scalar = value_type not in _CONTAINERS
+        scalar = not is_container(value_type)
         if scalar and len(text) <= _SHORT:
             return read(value_type, text, self._budget)
         value = (value_type, text)

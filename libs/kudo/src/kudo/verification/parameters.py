@@ -10,6 +10,7 @@ from kudo.packages.files import PARAMETERS_FILE
 from kudo.packages.source import source_of
 from kudo.parameters import template_values
 from kudo.problems import InvalidInput, shown_name
+from kudo.values.types import TYPES, is_container
 from kudo.verification.finding import (
     Edit,
     Finding,
@@ -22,17 +23,7 @@ from kudo.verification.tasks import repeated
 from kudo.verification.values import enum_fault, stored, type_fault
 
 _NOT_IN_NAMES: Final = ";,"
-TYPES: Final = ("string", "integer", "number", "boolean", "array", "map")
-_ALIASES: Final = {
-    "int": "integer",
-    "float": "number",
-    "bool": "boolean",
-    "str": "string",
-    "list": "array",
-    "object": "map",
-    "dict": "map",
-}
-"""What other languages call the types."""
+_ALIASES: Final = {alias: one.name for one in TYPES.values() for alias in one.aliases}
 
 
 def names_are_unique(package: Package) -> Iterator[Finding]:
@@ -114,7 +105,7 @@ def defaults_are_valid(package: Package) -> Iterator[Finding]:
         if fault:
             text = f"has an invalid default value: {fault}"
             # A run cannot read such a default; of another type it is a text like any other.
-            if parameter.type in {"array", "map"} and _unreadable(parameter):
+            if is_container(parameter.type) and _unreadable(parameter):
                 place = at_parameter(parameter.name, "default")
                 yield error("ParameterInvalid", f'parameter "{parameter.name}" {text}', place)
             else:

@@ -16,6 +16,7 @@ from kudo.problems import shown
 from kudo.tasks import kind_of
 from kudo.tasks.kind import TemplateUse
 from kudo.values.checks import read_fully
+from kudo.values.types import is_container
 from kudo.verification.finding import (
     Edit,
     Finding,
@@ -108,7 +109,7 @@ def toggles_are_booleans(package: Package) -> Iterator[Finding]:
         subject = f'parameter "{parameter.name}" of {task.kind}Task {task.name}'
         default = stored(parameter, parameter.default) if parameter.has_default else None
         place = at_parameter(parameter.name, "type" if parameter.type else "name")
-        if parameter.type in {"array", "map"}:
+        if is_container(parameter.type):
             message = f"{subject} is of type {parameter.type}, so the task can never run"
             yield error("ToggleNotBoolean", message, place, _DECLARE)
         elif default and read_fully("boolean", default):

@@ -5,7 +5,6 @@ A number without quotes is as good as the text of it, where no digit can get los
 """
 
 import json
-from collections.abc import Callable, Mapping
 from typing import Final
 
 from goyaml import DumpError
@@ -13,9 +12,9 @@ from kudo.api import Parameter
 from kudo.packages import PackageParameter
 from kudo.parameters import check_value, to_text
 from kudo.parameters.text import go_text
+from kudo.values.types import TYPES, ValueType
 
 _SHOWN: Final = 200
-_INT64: Final = range(-(2**63), 2**63)
 
 
 def type_fault(value: object, value_type: str) -> str | None:
@@ -23,8 +22,19 @@ def type_fault(value: object, value_type: str) -> str | None:
 
     Unknown types accept anything.
     """
-    check = _CHECKS.get(value_type)
-    return None if check is None else check(value)
+    found = TYPES.get(value_type)
+    if found is None or (value is None and found.container) or found.accepts(value):
+        return None
+    if isinstance(value, str):
+        return _text_fault(found, value)
+    if found.container is not None:
+        if isinstance(value, found.container):
+            return None
+        expected = f"an {found.name}" if found.name[0] in "aeiou" else f"a {found.name}"
+        return f'type is "{found.name}" but value {_shown(value)} is not {expected}'
+    if found.fault is None:
+        return f'type is "{found.name}" but format is invalid: {_shown(value)}'
+    return f'type is "{found.name}" but format of {_shown(value)} is invalid'
 
 
 def enum_fault(parameter: PackageParameter, value: object) -> str | None:
@@ -57,68 +67,18 @@ def declared(parameter: PackageParameter) -> Parameter:
     )
 
 
-def _string(value: object) -> str | None:
-    if isinstance(value, str) or _integral(value):
-        return None
-    return f'type is "string" but format is invalid: {_shown(value)}'
-
-
-def _integer(value: object) -> str | None:
-    if isinstance(value, str):
-        return _text_fault("integer", value)
-    if _integral(value) and int(str(value).partition(".")[0]) in _INT64:
-        return None
-    return _format_fault("integer", value)
-
-
-def _number(value: object) -> str | None:
-    if isinstance(value, str):
-        return _text_fault("number", value)
-    plain = isinstance(value, int | float) and not isinstance(value, bool)
-    return None if plain else _format_fault("number", value)
-
-
-def _boolean(value: object) -> str | None:
-    if isinstance(value, str):
-        return _text_fault("boolean", value)
-    return None if isinstance(value, bool) else _format_fault("boolean", value)
-
-
-def _array(value: object) -> str | None:
-    return _container("array", "an array", value, list)
-
-
-def _map(value: object) -> str | None:
-    return _container("map", "a map", value, dict)
-
-
-def _container(value_type: str, expected: str, value: object, kind: type) -> str | None:
-    if isinstance(value, str):
-        return _text_fault(value_type, value) if value else None
-    if value is None or isinstance(value, kind):
-        return None
-    return f'type is "{value_type}" but value {_shown(value)} is not {expected}'
-
-
-def _integral(value: object) -> bool:
-    if isinstance(value, float):
-        return value.is_integer() and abs(value) < 2**53
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _text_fault(value_type: str, text: str) -> str | None:
+def _text_fault(found: ValueType, text: str) -> str | None:
     """Check a text as the value of an Instance is checked."""
+    if found.container is None and found.fault is None:
+        return None
     if not text:
-        return f'type is "{value_type}" but format of "" is invalid: invalid syntax'
-    problem = check_value(Parameter(value_type=value_type), text)
+        fault = f'type is "{found.name}" but format of "" is invalid: invalid syntax'
+        return None if found.container else fault
+    problem = check_value(Parameter(value_type=found.name), text)
     if problem is None:
         return None
     # The quotes of the value in front of it are escaped, so this is where the reason begins.
-    return problem.message[problem.message.index(f'type is "{value_type}"') :]
-
-
-def _format_fault(value_type: str, value: object) -> str:
-    return f'type is "{value_type}" but format of {_shown(value)} is invalid'
+    return problem.message[problem.message.index(f'type is "{found.name}"') :]
 
 
 def _shown(value: object) -> str:
@@ -127,13 +87,3 @@ def _shown(value: object) -> str:
 
 def _shortened(text: str) -> str:
     return text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
-
-
-_CHECKS: Final[Mapping[str, Callable[[object], str | None]]] = {
-    "string": _string,
-    "integer": _integer,
-    "number": _number,
-    "boolean": _boolean,
-    "array": _array,
-    "map": _map,
-}

@@ -26,6 +26,7 @@ from kudo.objects.inventory import record
 from kudo.parameters import raw_values
 from kudo.rendering import Manifest, variables
 from kudo.tasks import FatalTaskError, TaskPath, TransientTaskError, kind_of
+from kudo.values.types import is_container
 from kudo_reconciler.execution.causes import WaitingObject
 from kudo_reconciler.execution.operations import Operation
 from kudo_reconciler.execution.rendering import Renderer
@@ -275,9 +276,7 @@ class RenderContext:
     def texts(self) -> dict[str, str | None]:
         """Return the parameters that are strings; maps and arrays, which need parsing, as None."""
         raw = raw_values(self.version.parameters, self.instance.parameters)
-        return {
-            one.name: None if one.value_type in {"array", "map"} else one.text or "" for one in raw
-        }
+        return {one.name: None if is_container(one.value_type) else one.text or "" for one in raw}
 
     async def manifests(self) -> tuple[Manifest, ...]:
         """Render the objects that the task names.

@@ -21,6 +21,7 @@ from kudo.rendering import DocumentError, Engine, objects_with_lines, render
 from kudo.tasks import FatalTaskError
 from kudo.tasks.pipe import is_pipe
 from kudo.template_lines import template_line
+from kudo.values.types import TYPES
 from kudo.verification.fields import second_document
 from kudo.verification.finding import Finding, Place, at_template, error, warning
 from kudo.verification.pipes import pod_fault, pods_of
@@ -31,7 +32,6 @@ Values = dict[str, object]
 NAMESPACE: Final = "instance-namespace"
 """Stands for the namespace of an Instance."""
 _INSTANCE: Final = "instance"
-_STAND_INS: Final = {"integer": "1", "number": "1", "boolean": "true", "array": None, "map": None}
 _NOT_IN_NAMES: Final = re.compile(r"[^a-z0-9]+")
 _FAIL: Final = "error calling fail: "
 _LONGEST: Final = 20
@@ -237,7 +237,8 @@ def _value(parameter: PackageParameter, *, fill: bool) -> object:
 def _stand_in(parameter: PackageParameter) -> str | None:
     if parameter.enum:
         return stored(parameter, parameter.enum[0])
-    return _STAND_INS.get(parameter.type, _name_of(parameter.name))
+    found = TYPES.get(parameter.type)
+    return _name_of(parameter.name) if found is None or found.sample == "" else found.sample
 
 
 def _name_of(text: str) -> str:

@@ -1,0 +1,112 @@
+"""The types of parameters, and whether texts are values of them, as Go's `strconv` reads scalars.
+
+Checks, files, commands and completion follow from `TYPES`.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+_INT64_DIGITS: Final = 19
+_NUMBER: Final = 4096
+"""Characters of a number; reading a megabyte of digits takes a tenth of a second."""
+_DECIMAL: Final = re.compile(r"[-+]?([0-9]+)")
+_BOOLEANS: Final = frozenset(
+    {"1", "t", "T", "TRUE", "true", "True", "0", "f", "F", "FALSE", "false", "False"}
+)
+_SYNTAX: Final = "invalid syntax"
+_INT64: Final = range(-(2**63), 2**63)
+_EXACT: Final = 2**53
+"""Below it, every whole number is a float."""
+
+
+@dataclass(frozen=True, slots=True)
+class ValueType:
+    """A type of parameters.
+
+    Attributes:
+        name: As packages write it.
+        sample: A value of it; empty if any text is one, None if it is null without a value.
+        aliases: What other languages call it.
+        fault: Returns why a text is none of its values; None for YAML, and where any text is one.
+        container: What YAML of it is read as; None for a scalar.
+        accepts: Whether a value of YAML that is no text can stand for one of it.
+    """
+
+    name: str
+    sample: str | None = ""
+    aliases: tuple[str, ...] = ()
+    fault: Callable[[str], str | None] | None = None
+    container: type | None = None
+    accepts: Callable[[object], bool] = lambda _: False
+
+
+def scalar_fault(value_type: str, text: str) -> str | None:
+    """Return why a text is not a value of a scalar type; unknown types accept every text.
+
+    Integers are decimal and fit 64 bits, numbers are what `strconv.ParseFloat` reads.
+    """
+    found = TYPES.get(value_type)
+    return None if found is None or found.fault is None else found.fault(text)
+
+
+def is_container(value_type: str | None) -> bool:
+    """Return whether values of a type are YAML, such as arrays; unknown types are scalar."""
+    found = TYPES.get(value_type or "")
+    return found is not None and found.container is not None
+
+
+def _integer(text: str) -> str | None:
+    match = _DECIMAL.fullmatch(text)
+    if match is None:
+        return _SYNTAX
+    most = 2**63 if text[0] == "-" else 2**63 - 1
+    # Zeros in front are dropped here: a pattern for them tries each way to divide the digits.
+    digits = match[1].lstrip("0") or "0"
+    return "value out of range" if len(digits) > _INT64_DIGITS or int(digits) > most else None
+
+
+def _number(text: str) -> str | None:
+    from goyaml import parse_float  # it loads a parser, and completion needs the names alone
+
+    if len(text) > _NUMBER:
+        return f"it has more than {_NUMBER} characters"
+    return None if parse_float(text) is not None else "it is not a number, or it is out of range"
+
+
+def _boolean(text: str) -> str | None:
+    return None if text in _BOOLEANS else _SYNTAX
+
+
+def _is_integral(value: object) -> bool:
+    if isinstance(value, float):
+        # Without quotes it is as good as the text of it, where no digit can get lost.
+        return value.is_integer() and abs(value) < _EXACT
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_integer(value: object) -> bool:
+    return _is_integral(value) and int(str(value).partition(".")[0]) in _INT64
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_boolean(value: object) -> bool:
+    return isinstance(value, bool)
+
+
+TYPES: Final[Mapping[str, ValueType]] = {
+    one.name: one
+    for one in (
+        ValueType("string", "", ("str",), accepts=_is_integral),
+        ValueType("integer", "1", ("int",), _integer, accepts=_is_integer),
+        ValueType("number", "1", ("float",), _number, accepts=_is_number),
+        ValueType("boolean", "true", ("bool",), _boolean, accepts=_is_boolean),
+        ValueType("array", None, ("list",), container=list),
+        ValueType("map", None, ("object", "dict"), container=dict),
+    )
+}
+"""By their names, in the order in which people are shown them."""
