@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from kudo.packages import Package, read_package
+from kudo.tasks import DEFAULT_KIND, KINDS
 from tests.unit.cli.conftest import Cli
 from tests.unit.cli.dialogs import answered
 
@@ -34,7 +35,7 @@ parameters:
       default: "2"
 """
 POT = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: pot}\ndata: {c: '{{ .Params.CUPS }}'}\n"
-KIND = "(Apply, Delete, Toggle, Pipe, KudoOperator, Dummy) [Apply]: "
+KIND = f"({', '.join(KINDS)}) [{DEFAULT_KIND}]: "
 
 
 @pytest.fixture(autouse=True)

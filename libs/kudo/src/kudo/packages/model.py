@@ -9,7 +9,8 @@ from typing import Final
 
 from pydantic import Field
 
-from kudo.api.base import ApiModel
+from kudo import bounds
+from kudo.api.base import ApiModel, Name, TemplateText, Text, at_most
 from kudo.api.operator import Maintainer
 from kudo.api.operatorversion import Plan, Task
 from kudo.packages.files import PackageFiles
@@ -26,21 +27,21 @@ class OperatorFile(ApiModel):
         description="Name of the operator, at most 63 lower-case letters, digits, `-` and `.`: "
         "its objects are named after it.",
     )
-    description: str = Field("", description="What the operator does.")
-    url: str = Field("", description="Home page of the operator.")
-    operator_version: str = Field(
+    description: Text = Field("", description="What the operator does.")
+    url: Text = Field("", description="Home page of the operator.")
+    operator_version: Name = Field(
         "",
         description='Version of the package, such as "1.2.0". It changes whenever a file of the '
         "package does.",
     )
-    app_version: str = Field(
+    app_version: Name = Field(
         "", description='Version of the software that it runs, such as "3.11.6".'
     )
-    kudo_version: str = Field("", description="Lowest version of KUDO that it needs.")
-    kubernetes_version: str = Field(
+    kudo_version: Name = Field("", description="Lowest version of KUDO that it needs.")
+    kubernetes_version: Name = Field(
         "", description='Lowest version of Kubernetes that it needs, such as "1.25.0".'
     )
-    namespace_manifest: str = Field(
+    namespace_manifest: TemplateText = Field(
         "", description="Template of the Namespace that `install --create-namespace` creates."
     )
     prune: bool | None = Field(
@@ -49,28 +50,35 @@ class OperatorFile(ApiModel):
         "complete; if absent, they are only reported. An Instance can say otherwise "
         "(`spec.prune`).",
     )
-    maintainers: tuple[Maintainer, ...] = Field((), description="Who maintains the package.")
+    maintainers: tuple[Maintainer, ...] = Field(
+        (),
+        description="Who maintains the package.",
+        json_schema_extra=at_most(bounds.MAINTAINERS),
+    )
     tasks: tuple[Task, ...] = Field(
-        (), description="What plans can do. A step names the tasks that it runs."
+        (),
+        description="What plans can do. A step names the tasks that it runs.",
+        json_schema_extra=at_most(bounds.TASKS),
     )
     plans: Mapping[str, Plan] | None = Field(
         None,
         description="The plans by name. `deploy` is needed; `update`, `upgrade` and `cleanup` "
         "run by themselves where they exist, others when a parameter or a user names "
         "them.",
+        json_schema_extra={"maxProperties": bounds.PLANS},
     )
 
 
 class PackageParameter(ApiModel):
     """A parameter in `params.yaml`."""
 
-    name: str = Field(
+    name: Name = Field(
         "",
         description="Name by which templates (`.Params.NAME`) and users (`-p NAME=value`) refer "
         "to it.",
     )
-    display_name: str = Field("", description="Name for people.")
-    description: str = Field("", description="What the parameter is for.")
+    display_name: Text = Field("", description="Name for people.")
+    description: Text = Field("", description="What the parameter is for.")
     required: bool = Field(
         True,
         description="Whether an Instance needs a value, its own or the default; true if absent.",
@@ -84,17 +92,19 @@ class PackageParameter(ApiModel):
         "one unless the file gives none and says `required: true`.",
         exclude=True,
     )
-    trigger: str = Field(
+    trigger: Name = Field(
         "",
         description="Plan that runs when the value changes; `update`, or else `deploy`, if absent.",
     )
-    type: str = Field("", description="Type of the value; if absent, any text.")
+    type: Name = Field("", description="Type of the value; if absent, any text.")
     immutable: bool = Field(
         False,
         description="Whether the value cannot change once the Instance exists; false if absent.",
     )
     enum: tuple[object, ...] | None = Field(
-        None, description="The only values allowed; any value if absent."
+        None,
+        description="The only values allowed; any value if absent.",
+        json_schema_extra=at_most(bounds.ENUM),
     )
     group: str = Field("", description="Name of the group that it belongs to.")
     advanced: bool = Field(
@@ -121,7 +131,9 @@ class ParametersFile(ApiModel):
     """`params.yaml`."""
 
     api_version: str = Field("", description=_API_VERSION)
-    parameters: tuple[PackageParameter, ...] = Field((), description="What users can set.")
+    parameters: tuple[PackageParameter, ...] = Field(
+        (), description="What users can set.", json_schema_extra=at_most(bounds.PARAMETERS)
+    )
     groups: tuple[ParameterGroup, ...] = Field(
         (), description="Groups of parameters, for lists and references; they change nothing else."
     )

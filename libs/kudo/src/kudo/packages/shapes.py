@@ -2,15 +2,17 @@
 
 import types
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Literal, TypeVar, Union, cast, get_args, get_origin
+from typing import Annotated, Literal, TypeVar, Union, cast, get_args, get_origin
 
 from pydantic import BaseModel
 
 from kudo.packages.fields import Fields
 
 _Model = TypeVar("_Model", bound=BaseModel)
+_BOUNDS = frozenset({"maxItems", "maxLength", "maxProperties"})
+"""Keywords of schemas."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,11 +23,13 @@ class Shape:
         kind: `map` is a mapping with any keys.
         below: Shape of the items of a list, and of the values of a map.
         model: The model of a mapping.
+        most: How many characters or items it may have where it is stored; None if any number.
     """
 
     kind: Literal["text", "flag", "integer", "anything", "mapping", "list", "map"]
     below: "Shape | None" = None
     model: type[BaseModel] | None = None
+    most: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +59,7 @@ def fields_of(model: type[BaseModel]) -> tuple[FileField, ...]:
         FileField(
             field.alias or name,
             name,
-            _shape(field.annotation),
+            _bounded(_shape(field.annotation), field),
             type(None) in get_args(field.annotation),
             field.default,
             field.description or "",
@@ -88,9 +92,9 @@ def _value(field: FileField, fields: Fields) -> object:
         case "map":
             named = fields.named(name)
             found = named and {key: _read(below, one) for key, one in named.items()}
-        case "list" if below == Shape("text"):
+        case "list" if below is not None and below.kind == "text":
             found = fields.texts(name)
-        case "list" if below == Shape("anything"):
+        case "list" if below is not None and below.kind == "anything":
             found = fields.values_of(name)
         case "list":
             children = fields.children(name)
@@ -104,12 +108,22 @@ def _read(shape: Shape | None, fields: Fields) -> BaseModel:
     return read(shape.model, fields)
 
 
+def _bounded(shape: Shape, *notes: object) -> Shape:
+    """Return a shape with the bound that notes of its schema give."""
+    for note in notes:
+        extra = getattr(note, "json_schema_extra", None) or {}
+        for keyword in _BOUNDS & extra.keys():
+            shape = replace(shape, most=extra[keyword])
+    return shape
+
+
 def _shape(hint: object) -> Shape:
     """Return the shape of what a type hint allows, whether it may be absent or not."""
     if get_origin(hint) in {Union, types.UnionType}:
         (hint,) = (one for one in get_args(hint) if one is not type(None))
-    if hasattr(hint, "__metadata__"):  # Annotated
-        return _shape(get_args(hint)[0])
+    if get_origin(hint) is Annotated:
+        inner, *notes = get_args(hint)
+        return _bounded(_shape(inner), *notes)
     origin = get_origin(hint)
     if origin is tuple:
         return Shape("list", _shape(get_args(hint)[0]))

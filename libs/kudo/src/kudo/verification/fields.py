@@ -31,7 +31,6 @@ _EXTENSION: Final = "x-"
 """Begins the names of fields that other programs read."""
 
 
-_TEXT: Final = Shape("text")
 _SHAPES: Final[Mapping[str, Shape]] = {
     OPERATOR_FILE: Shape("mapping", model=OperatorFile),
     PARAMETERS_FILE: Shape("mapping", model=ParametersFile),
@@ -160,10 +159,16 @@ def _texts(file: str, source: Source) -> Iterator[tuple[Path, yaml.Node, bool]]:
             yield path, entry.key, False
             continue
         below = _below(shape, entry.name)
-        if below == _TEXT:
+        if below is None:
+            continue
+        if below.kind == "text":
             yield path, entry.value, entry.name in _DESCRIPTIVE
-        elif below == Shape("list", _TEXT) and isinstance(entry.value, yaml.SequenceNode):
+        elif _holds_texts(below) and isinstance(entry.value, yaml.SequenceNode):
             yield from (((*path, n), item, False) for n, item in enumerate(entry.value.value))
+
+
+def _holds_texts(shape: Shape) -> bool:
+    return shape.below is not None and (shape.kind, shape.below.kind) == ("list", "text")
 
 
 def _read_as(written: str) -> str | None:

@@ -3,13 +3,18 @@
 The counts and lengths are those of the CustomResourceDefinitions, see `kudo.bounds`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Final
 
+from pydantic import BaseModel
+
 from kudo import bounds
-from kudo.api import Phase, Task
-from kudo.packages import Package, PackageParameter
+from kudo.api import Phase, Plan, Step, Task
+from kudo.packages import Package, PackageParameter, to_objects
 from kudo.packages.files import OPERATOR_FILE, PARAMETERS_FILE
+from kudo.packages.model import ParametersFile
+from kudo.packages.shapes import fields_of
 from kudo.problems import InvalidInput
 from kudo.verification.finding import (
     Finding,
@@ -33,8 +38,8 @@ _LONGEST_ESCAPE: Final = 6
 _ESCAPED: Final = (b"<", b">", b"&")
 _SEPARATORS: Final = ("\u2028".encode(), "\u2029".encode())
 
-_MANIFEST: Final = "namespaceManifest"
-
+_PARTS: Final = frozenset({PackageParameter, Phase, Plan, Step, Task})
+"""What has places of its own."""
 _Bound = tuple[str, int, int, Place]
 """What is counted, how many there are, how many may be, and where."""
 
@@ -69,8 +74,6 @@ def _size(package: Package) -> int:
         return 0
     import orjson
 
-    from kudo.packages import to_objects  # the models, which a small package does not need
-
     try:
         version = to_objects(package, "default").operator_version
     except InvalidInput:  # which other checks report
@@ -84,30 +87,10 @@ def _size(package: Package) -> int:
 
 def _of_operator(package: Package) -> Iterator[_Bound]:
     file = package.operator
-    for field, text in (
-        ("operatorVersion", file.operator_version),
-        ("appVersion", file.app_version),
-        ("kudoVersion", file.kudo_version),
-        ("kubernetesVersion", file.kubernetes_version),
-    ):
-        yield _text(field, text, bounds.NAME, in_operator(field))
-    for field, text in (
-        ("description", file.description),
-        ("url", file.url),
-    ):
-        yield _text(field, text, bounds.TEXT, in_operator(field))
-    yield _text(_MANIFEST, file.namespace_manifest, bounds.TEMPLATE, in_operator(_MANIFEST))
-    for maintainer in file.maintainers:
-        place = in_operator("maintainers")
-        yield _text("the name of a maintainer", maintainer.name, bounds.NAME, place)
-        yield _text("the email of a maintainer", maintainer.email, bounds.TEXT, place)
-    count = len(file.maintainers)
-    yield "the number of maintainers", count, bounds.MAINTAINERS, in_operator("maintainers")
-    yield "the number of tasks", len(file.tasks), bounds.TASKS, in_operator("tasks")
+    yield from _of_part(file, "", in_operator)
     for task in file.tasks:
-        yield from _of_task(task)
+        yield from _of_part(task, " of the task", partial(at_task, task.name))
     plans = file.plans or {}
-    yield "the number of plans", len(plans), bounds.PLANS, in_operator("plans")
     phases = [phase for plan in plans.values() for phase in plan.phases or ()]
     steps = [step for phase in phases for step in phase.steps]
     tasks = sum(len(step.tasks) for step in steps)
@@ -116,14 +99,7 @@ def _of_operator(package: Package) -> Iterator[_Bound]:
     yield "the number of steps of all plans", len(steps), bounds.STEPS_IN_ALL, of_all
     yield "the number of tasks of all steps", tasks, bounds.STEP_TASKS_IN_ALL, of_all
     for name, plan in plans.items():
-        yield _text("strategy", plan.strategy, bounds.NAME, at_plan(name, "strategy"))
-        yield _text("timeout", plan.timeout, bounds.DURATION, at_plan(name, "timeout"))
-        count = len(plan.phases or ())
-        yield "the number of phases of the plan", count, bounds.PHASES, at_plan(name)
-        count = sum(len(phase.steps) for phase in plan.phases or ())
-        yield "the number of steps of the plan", count, bounds.PLAN_STEPS, at_plan(name)
-        for number, phase in enumerate(plan.phases or ()):
-            yield from _of_phase(phase, name, number)
+        yield from _of_plan(name, plan)
     yield "the number of templates", len(package.templates), bounds.TEMPLATES, Place("templates")
     for name, text in package.templates.items():
         yield _text("the template", text, bounds.TEMPLATE, at_template(name))
@@ -131,50 +107,48 @@ def _of_operator(package: Package) -> Iterator[_Bound]:
     yield "the number of entries of all lists", _entries(package), bounds.ENTRIES_IN_ALL, in_all
 
 
-def _of_task(task: Task) -> Iterator[_Bound]:
-    spec, place = task.spec, at_task(task.name)
-    versions = spec.app_version, spec.operator_version
-    for text in (task.name, task.kind, spec.parameter, spec.package, spec.instance_name, *versions):
-        yield _text("a text of the task", text, bounds.NAME, place)
-    for text in (task.timeout, task.progress_deadline):
-        yield _text("a time limit of the task", text, bounds.DURATION, place)
-    for text in (spec.pod, spec.parameter_file, *(spec.resources or ())):
-        yield _text("the name of a template", text, bounds.TEXT, place)
-    yield "the number of resources", len(spec.resources or ()), bounds.RESOURCES, place
-    yield "the number of files", len(spec.pipe or ()), bounds.PIPE_FILES, place
-    for pipe in spec.pipe or ():
-        for text in (pipe.key, pipe.kind):
-            yield _text("a text of a file", text, bounds.NAME, place)
-        for text in (pipe.file, pipe.env_file):
-            yield _text("the path of a file", text, bounds.TEXT, place)
-
-
-def _of_phase(phase: Phase, plan: str, number: int) -> Iterator[_Bound]:
-    place = at_plan(plan, "phases", number)
-    for text in (phase.name, phase.strategy):
-        yield _text("a text of the phase", text, bounds.NAME, place)
-    yield _text("the time limit of the phase", phase.timeout, bounds.DURATION, place)
-    yield "the number of steps of the phase", len(phase.steps), bounds.STEPS, place
-    for n, step in enumerate(phase.steps):
-        place = at_plan(plan, "phases", number, "steps", n)
-        yield "the number of tasks of the step", len(step.tasks), bounds.STEP_TASKS, place
-        yield _text("the time limit of the step", step.timeout, bounds.DURATION, place)
-        for text in (step.name, *step.tasks):
-            yield _text("a text of the step", text, bounds.NAME, place)
+def _of_plan(name: str, plan: Plan) -> Iterator[_Bound]:
+    yield from _of_part(plan, " of the plan", partial(at_plan, name))
+    count = sum(len(phase.steps) for phase in plan.phases or ())
+    yield "the number of steps of the plan", count, bounds.PLAN_STEPS, at_plan(name)
+    for number, phase in enumerate(plan.phases or ()):
+        place = partial(at_plan, name, "phases", number)
+        yield from _of_part(phase, " of the phase", place)
+        for n, step in enumerate(phase.steps):
+            yield from _of_part(step, " of the step", partial(place, "steps", n))
 
 
 def _of_parameters(package: Package) -> Iterator[_Bound]:
-    count = len(package.parameters)
-    yield "the number of parameters", count, bounds.PARAMETERS, in_parameters("parameters")
+    file = ParametersFile(parameters=package.parameters, groups=package.groups)
+    yield from _of_part(file, "", in_parameters)
     for parameter in package.parameters:
-        place = at_parameter(parameter.name)
-        for text in (parameter.name, parameter.trigger, parameter.type):
-            yield _text("a text of the parameter", text, bounds.NAME, place)
-        for text in (parameter.display_name, parameter.description):
-            yield _text("a text of the parameter", text, bounds.TEXT, place)
-        yield "the number of values of the enum", len(parameter.enum or ()), bounds.ENUM, place
+        place = partial(at_parameter, parameter.name)
+        yield from _of_part(parameter, " of the parameter", place)
         for value in _values(parameter):
-            yield _text("a value of the parameter", value, bounds.VALUE, place)
+            yield _text("a value of the parameter", value, bounds.VALUE, place())
+
+
+def _of_part(part: BaseModel, whose: str, place: Callable[..., Place]) -> Iterator[_Bound]:
+    """Yield the bounds of the fields of a part, and of those in it that have no place of their own.
+
+    Args:
+        part: A mapping of a file.
+        whose: Words that follow the name of a field.
+        place: Returns where a field is.
+    """
+    for field in fields_of(type(part)):
+        value, shape, what = getattr(part, field.attribute), field.shape, f"{field.name}{whose}"
+        if shape.kind == "text" and shape.most is not None:
+            yield _text(what, value, shape.most, place(field.name))
+        elif shape.kind in {"list", "map"} and shape.most is not None:
+            yield f"the number of {what}", len(value or ()), shape.most, place(field.name)
+        below = shape.below or shape
+        if below is not shape and below.kind == "text" and below.most is not None:
+            for text in value or ():
+                yield _text(f"an item of {what}", text, below.most, place(field.name))
+        if below.model is not None and below.model not in _PARTS and value is not None:
+            for one in value if below is not shape else (value,):
+                yield from _of_part(one, f" of {what}", place)
 
 
 def _values(parameter: PackageParameter) -> Iterator[str | None]:
