@@ -88,6 +88,11 @@ def shown_name(name: str) -> str:
     return shown(name, _NAME)
 
 
+def parameter_field(name: str) -> str:
+    """Return the path of a parameter of an Instance, for `Problem.field`."""
+    return f"spec.parameters[{shown_name(name)}]"
+
+
 def listed(texts: Collection[str], separator: str = ", ", *, most: int = _NAME) -> str:
     """Return the first 20 texts of a list, and how many more there are.
 

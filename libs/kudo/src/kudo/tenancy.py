@@ -104,6 +104,11 @@ def may_use(instance: Instance, version: OperatorVersion | None) -> bool:
     return is_granted(annotations, owner, instance.metadata.namespace)
 
 
+def lacks_grant(instance: Instance, version: OperatorVersion | None, tenancy: Tenancy) -> bool:
+    """Return whether an Instance may not use its OperatorVersion; see `may_use`."""
+    return tenancy is Tenancy.STRICT and not may_use(instance, version)
+
+
 def not_granted(instance: Instance) -> Problem:
     """Return why an Instance may not use the OperatorVersion of another namespace that it names.
 

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from kudo.admission import Decision, Request, Review, mutate, validate
+from kudo.admission.revalidation import revalidate_idle
 from kudo.api import Instance, Json, JsonObject, OperatorVersion
 from kudo.problems import InvalidInput, Problem, first_problems, listed, shown
-from kudo.runs.revalidation import revalidate_idle
 from kudo.values.checks import Checker, CheckResults
 
 LONG = "v" * 100_000

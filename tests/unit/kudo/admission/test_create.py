@@ -125,3 +125,12 @@ def test_an_object_of_another_shape_is_refused_and_not_crashed_on(
 def test_an_unreadable_object_without_a_name_yet_is_named_as_such() -> None:
     with pytest.raises(InvalidInput, match=r"ns/\(generated name\): spec"):
         Review.of(Request("CREATE", "ns", "", {**instance(), "spec": 7}))
+
+
+def test_labels_and_annotations_are_read_for_rules_as_far_as_they_are_texts() -> None:
+    new = instance()
+    new["metadata"] |= {"labels": {"team": "web"}, "annotations": {"note": "x", "wrong": 7}}
+    metadata = review(new, None).new.metadata
+    assert (metadata.labels, metadata.annotations) == ({"team": "web"}, {"note": "x"})
+    new["metadata"] |= {"labels": "wrong", "annotations": None}
+    assert review(new, None).new.metadata.annotations == {}

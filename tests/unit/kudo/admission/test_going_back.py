@@ -1,7 +1,7 @@
 """After an upgrade that failed: the way back, in admission and in the reconciler's own check."""
 
+from kudo.admission.revalidation import revalidate_idle
 from kudo.api import Instance, JsonObject, OperatorVersion
-from kudo.runs.revalidation import revalidate_idle
 from tests.unit.kudo.builders import (
     V1,
     declared,

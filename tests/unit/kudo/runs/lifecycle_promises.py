@@ -9,8 +9,8 @@ from collections.abc import Callable
 from kudo.api import ExecutionStatus, PlanStatus
 from kudo.execution import status_of
 from kudo.names import PLAN_CLEANUP, PLAN_DEPLOY, PLAN_UPDATE
+from kudo.runs.last_run import ended_cleanup
 from kudo.runs.plan_choice import active_run, has_uid_of_another_plan
-from kudo.runs.revalidation import ended_cleanup
 from kudo.runs.status import running
 from tests.unit.kudo.runs import control_promises
 from tests.unit.kudo.runs.writes import Write, steps_of

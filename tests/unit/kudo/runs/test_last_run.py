@@ -2,9 +2,9 @@
 
 import pytest
 
+from kudo.admission.revalidation import Revalidation, revalidate_idle
 from kudo.api import Instance, InstanceStatus, JsonObject, OperatorVersion
 from kudo.runs.last_run import edited_since, record_of
-from kudo.runs.revalidation import Revalidation, revalidate_idle
 from kudo.values.fingerprints import fingerprint, fingerprints
 from tests.unit.kudo.builders import V1, VALUES, instance, version
 from tests.unit.kudo.runs.test_revalidation import last_run

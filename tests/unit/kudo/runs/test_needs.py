@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kudo.admission.revalidation import Revalidation, revalidate_idle, revalidate_scheduled
 from kudo.api import ExecutionStatus, Instance, JsonObject, NotInForce, OperatorVersion
 from kudo.execution import fail, status_of
 from kudo.runs.needs import not_in_force
 from kudo.runs.plan_choice import not_in_force_after
-from kudo.runs.revalidation import Revalidation, revalidate_idle, revalidate_scheduled
 from kudo.runs.status import begun, with_entry, with_not_in_force
 from kudo.values.fingerprints import fingerprint, fingerprints
 from tests.unit.kudo.builders import V1, instance, mutated, patched, version

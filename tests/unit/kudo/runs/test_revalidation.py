@@ -2,15 +2,14 @@
 
 import pytest
 
-from kudo.api import Instance, JsonObject, OperatorVersion
-from kudo.runs.revalidation import (
+from kudo.admission.revalidation import (
     NOTHING,
     Revalidation,
     revalidate_idle,
     revalidate_scheduled,
-    run_in_progress,
-    violations,
 )
+from kudo.api import Instance, JsonObject, OperatorVersion
+from kudo.runs.last_run import run_in_progress
 from kudo.values.fingerprints import fingerprints
 from tests.unit.kudo.builders import (
     PARAMETERS,
@@ -272,7 +271,7 @@ def test_a_value_that_stays_is_not_judged_again() -> None:
 
 def test_each_violation_is_named() -> None:
     found = idle({"CLASS": "slow", "COUNT": "many", "TOKEN": "-"})
-    assert [problem.reason for problem in violations(found, V1)] == [
+    assert reasons(revalidate_idle(found, V1)) == [
         "ParameterImmutable",
         "ParameterInvalid",
         "ParameterRequired",
@@ -281,7 +280,7 @@ def test_each_violation_is_named() -> None:
 
 def test_a_parameter_that_the_version_no_longer_declares_violates_nothing() -> None:
     found = idle({"CLASS": "slow"})
-    assert list(violations(found, version(parameters=without("CLASS")))) == []
+    assert revalidate_idle(found, version(parameters=without("CLASS"))) == NOTHING
 
 
 def test_no_message_shows_a_fingerprint(subtests: pytest.Subtests) -> None:

@@ -4,15 +4,15 @@ from typing import Any
 
 import pytest
 
-from kudo.api import Instance, JsonObject, OperatorVersion
-from kudo.names import ANNOTATION_ALLOW_FROM
-from kudo.runs.revalidation import (
+from kudo.admission.revalidation import (
     NOTHING,
     Revalidation,
-    has_run_with,
     revalidate_idle,
     revalidate_scheduled,
 )
+from kudo.api import Instance, JsonObject, OperatorVersion
+from kudo.names import ANNOTATION_ALLOW_FROM
+from kudo.runs.last_run import has_run_with
 from kudo.tenancy import Tenancy
 from kudo.values.fingerprints import fingerprints
 from tests.unit.kudo.builders import VALUES, instance, version

@@ -3,11 +3,11 @@
 from datetime import timedelta
 from typing import Final
 
+from kudo.admission.revalidation import revalidate_idle
 from kudo.api import ExecutionStatus, Instance, OperatorVersion
 from kudo.health import readiness
 from kudo.names import LABEL_INSTANCE
 from kudo.runs.conditions import Situation
-from kudo.runs.revalidation import revalidate_idle
 from kudo.runs.status import running, settled, with_conditions
 from kudo.values.fingerprints import fingerprints
 from kudo_reconciler.resources import READINESS_KINDS

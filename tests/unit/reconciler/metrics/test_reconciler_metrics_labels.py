@@ -1,10 +1,12 @@
 """The words of labels against the sources: whatever code says is listed, and every word is said."""
 
 import ast
+import inspect
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+from kudo.admission.rules import RULES, Moment
 from kudo_reconciler.metrics import labels as words
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -60,16 +62,11 @@ def first_texts(files: list[Path], *names: str) -> set[str]:
 
 def judged() -> set[str]:
     """Return the reasons for which a scheduled run is refused."""
-    tree = ast.parse((KUDO / "runs" / "revalidation.py").read_text(encoding="utf-8"))
-    functions = [
-        node
-        for node in ast.walk(tree)
-        if isinstance(node, ast.FunctionDef) and node.name in {"revalidate_scheduled", "violations"}
-    ]
+    rules = (rule for rule in RULES if rule.at & (Moment.SCHEDULED | Moment.STORED))
     problems = [
         node
-        for function in functions
-        for node in ast.walk(function)
+        for rule in rules
+        for node in ast.walk(ast.parse(inspect.getsource(rule.problems)))
         if isinstance(node, ast.Call) and _name(node.func) == "Problem"
     ]
     return {text for call in problems for text in texts(call.args[0])}

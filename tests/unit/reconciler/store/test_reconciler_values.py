@@ -8,8 +8,8 @@ from functools import partial
 
 import pytest
 
+from kudo.admission.revalidation import revalidate_idle, revalidate_scheduled
 from kudo.api import Instance, OperatorVersion
-from kudo.runs.revalidation import revalidate_idle, revalidate_scheduled
 from kudo_reconciler.store.values import ValueChecks
 from tests.unit.webhook.test_webhook_limits import COSTLY, HOSTILE
 from workers import Observation, Pool, PoolBusy

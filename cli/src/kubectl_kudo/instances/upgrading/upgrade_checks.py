@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from kubectl_kudo.core.errors import CliError, ExitCode, listed
 from kubectl_kudo.core.suggestions import note_similar
 from kudo.admission.change import Change
-from kudo.admission.rules import evaluate
+from kudo.admission.rules import Moment, evaluate
 from kudo.api import Instance, ObjectReference, OperatorVersion, PlanExecution
 from kudo.problems import Problem
 from kudo.runs.upgrades import goes_up
@@ -95,7 +95,7 @@ def steps_of(
         CliError: it would be denied; the text lists all problems.
     """
     whole = _upgrade(instance, installed, desired, values)
-    problems = evaluate(whole, submitted=True)
+    problems = evaluate(whole, Moment.SUBMITTED)
     if not problems:
         return Steps(values, whole.needed or "", {}, "")
     if any(problem.reason != _COMES_LATER for problem in problems):
@@ -104,7 +104,7 @@ def steps_of(
     upgrade = _upgrade(instance, installed, desired, first)
     later = {name: value for name, value in values.items() if name not in first}
     update = _update(upgrade.new, desired, later)
-    problems = evaluate(upgrade, submitted=True) or evaluate(update, submitted=True)
+    problems = evaluate(upgrade, Moment.SUBMITTED) or evaluate(update, Moment.SUBMITTED)
     if problems:
         raise _denied(instance, problems, values, desired)
     return Steps(first, upgrade.needed or "", later, update.needed or "")

@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import Flag, auto
+from typing import ClassVar
 
 from kudo.admission.computed import computed
 from kudo.api import ExecutionStatus, Instance, OperatorVersion, Parameter, PlanExecution
@@ -13,14 +15,29 @@ from kudo.runs.plan_choice import (
     PlanChoice,
     active_run,
     not_in_force_after,
+    plan_for_creation,
     plan_for_parameters,
     plan_for_upgrade,
     used_uids,
 )
 from kudo.runs.retries import is_honoured
-from kudo.runs.upgrades import Before, left_by
+from kudo.runs.upgrades import Before, left_by, stays
 from kudo.values.checks import Check, read_fully
 from kudo.values.fingerprints import fingerprint
+
+_ABSENT = Instance()
+
+
+class Kind(Flag):
+    """What a change does to an Instance; each change is of one kind."""
+
+    CREATE = auto()
+    UPDATE = auto()
+    UPGRADE = auto()
+    DELETING = auto()
+    """Any change of an Instance that is being deleted."""
+    CHANGE = UPDATE | UPGRADE
+    ANY = CREATE | CHANGE | DELETING
 
 
 @dataclass(frozen=True)
@@ -28,22 +45,47 @@ class Change:
     """A submitted Instance beside the stored one, with the OperatorVersions they resolve to.
 
     Attributes:
-        old: The stored Instance; only its status counts, a submitted status never does.
+        stored: The stored Instance; None if a new one is created. Only its status counts, a
+            submitted status never does.
         new: The submitted Instance.
-        old_version: The OperatorVersion of `old`; None if it no longer exists.
+        old_version: The OperatorVersion of `stored`; None if it no longer exists.
         version: The OperatorVersion of `new`.
         check: Checks values of parameters.
+        username: The user of the request.
+        is_request: Whether somebody asks for it, and not the reconciler, of what is stored.
     """
 
-    old: Instance
+    stored: Instance | None
     new: Instance
     old_version: OperatorVersion | None
     version: OperatorVersion
     check: Check = read_fully
+    username: str = ""
+    is_request: ClassVar[bool] = True
+
+    @computed
+    def kind(self) -> Kind:
+        if self.deleting:
+            return Kind.DELETING
+        if self.creates:
+            return Kind.CREATE
+        return Kind.UPGRADE if self.upgrade else Kind.UPDATE
+
+    @computed
+    def old(self) -> Instance:
+        """The stored Instance; an empty one if a new one is created."""
+        return self.stored or _ABSENT
+
+    @computed
+    def creates(self) -> bool:
+        """Whether nothing is in force before, so that all of the Instance is new."""
+        return self.stored is None
 
     @computed
     def deleting(self) -> bool:
-        return self.new.metadata.deleting or self.old.metadata.deleting
+        if self.stored is None:
+            return False
+        return self.new.metadata.deleting or self.stored.metadata.deleting
 
     @computed
     def declared(self) -> Mapping[str, Parameter]:
@@ -58,6 +100,8 @@ class Change:
     @computed
     def upgrade(self) -> bool:
         """Whether another OperatorVersion comes into force, by resolved namespace and name."""
+        if self.creates:
+            return False
         return self.new.operator_version_key != self.old.operator_version_key
 
     @computed
@@ -77,12 +121,30 @@ class Change:
         return tuple(sorted(self.old.parameters.keys() - self.new.parameters.keys()))
 
     @computed
+    def values(self) -> Mapping[str, str]:
+        """The parameters as they are to be stored.
+
+        A new Instance gets the defaults of immutable ones, so that they do not change when a later
+        version has other defaults. An upgrade removes those that only the old version declares.
+        """
+        new = self.new.parameters
+        if self.creates:
+            fixed = (p for p in self.version.parameters if p.immutable)
+            return {p.name: p.default for p in fixed if p.default is not None} | dict(new)
+        if not self.upgrade:
+            return new
+        gone = self.declared_before.keys() - self.declared.keys()
+        return {name: value for name, value in new.items() if name not in gone}
+
+    @computed
     def counted(self) -> tuple[str, ...]:
         """Changed and removed parameters that can trigger a plan.
 
-        A parameter that only the new version knows is part of the upgrade, not an update; one
-        that the new version does not declare triggers nothing.
+        Those of a new Instance trigger none. A parameter that only the new version knows is part of
+        the upgrade, not an update; one that the new version does not declare triggers nothing.
         """
+        if self.creates:
+            return ()
         names = (*self.changed, *self.removed)
         return tuple(
             name for name in sorted(names) if name in self.declared and not self._only_in_new(name)
@@ -98,7 +160,9 @@ class Change:
 
     @computed
     def redefined(self) -> tuple[Parameter, ...]:
-        """Declared parameters whose value or, by an upgrade, definition changed."""
+        """Declared parameters whose value or, by an upgrade, definition changed; all at first."""
+        if self.creates:
+            return self.version.parameters
         touched = {*self.changed, *self.removed}
         if not self.upgrade:
             return tuple(p for p in self.version.parameters if p.name in touched)
@@ -106,6 +170,17 @@ class Change:
         return tuple(
             p for p in self.version.parameters if p.name in touched or before.get(p.name) != p
         )
+
+    def must_stay(self, definition: Parameter) -> bool:
+        """Return whether the value of a declared parameter may not change."""
+        if not definition.immutable or not self.upgrade:
+            return bool(definition.immutable)
+        had_value = self.had_value(definition.name)
+        return self.left is not None and stays(self.left, definition, had_value=had_value)
+
+    def had_value(self, name: str) -> bool:
+        """Return whether a parameter was set before."""
+        return name in self.old.parameters
 
     @computed
     def active(self) -> PlanExecution | None:
@@ -116,8 +191,11 @@ class Change:
     def requested(self) -> PlanExecution:
         """The planExecution that the request asks for; idle if it repeats an ended run.
 
-        A retry that has been honoured asks for nothing: for the run in progress, if there is one.
+        What a new Instance has is that of a backup, and asks for nothing. A retry that has been
+        honoured asks for nothing: for the run in progress, if there is one.
         """
+        if self.creates:
+            return IDLE
         submitted = self.new.scheduled
         if submitted.retry_of:
             return self._requested_retry(submitted)
@@ -178,8 +256,12 @@ class Change:
         )
 
     @computed
+    def by_creation(self) -> PlanChoice:
+        return plan_for_creation(self.version) if self.creates else NO_PLAN
+
+    @computed
     def by_upgrade(self) -> PlanChoice:
-        return plan_for_upgrade(self.version) if self.upgrade else PlanChoice()
+        return plan_for_upgrade(self.version) if self.upgrade else NO_PLAN
 
     @computed
     def by_parameters(self) -> PlanChoice:
@@ -197,7 +279,7 @@ class Change:
     @computed
     def needed(self) -> str | None:
         """The plan that the change of version or parameters needs, whatever else was asked."""
-        return self.by_upgrade.plan or self.by_parameters.plan
+        return self.by_creation.plan or self.by_upgrade.plan or self.by_parameters.plan
 
     @computed
     def carries_own_trigger(self) -> bool:

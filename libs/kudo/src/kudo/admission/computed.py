@@ -5,25 +5,24 @@ request, the locks cost as much as the rules.
 """
 
 from collections.abc import Callable
-from typing import Generic, Self, TypeVar, overload
+from typing import Any, Generic, Self, TypeVar, overload
 
-_Owner = TypeVar("_Owner")
-_Value = TypeVar("_Value")
+_Value = TypeVar("_Value", covariant=True)
 
 
-class computed(Generic[_Owner, _Value]):  # noqa: N801 - used as a decorator
+class computed(Generic[_Value]):  # noqa: N801 - used as a decorator
     """Like `functools.cached_property`, for objects that are used by one thread."""
 
-    def __init__(self, compute: Callable[[_Owner], _Value]) -> None:
+    def __init__(self, compute: Callable[[Any], _Value]) -> None:
         self._compute = compute
         self._name = compute.__name__
         self.__doc__ = compute.__doc__
 
     @overload
-    def __get__(self, instance: None, owner: type[_Owner]) -> Self: ...
+    def __get__(self, instance: None, owner: type) -> Self: ...
     @overload
-    def __get__(self, instance: _Owner, owner: type[_Owner]) -> _Value: ...
-    def __get__(self, instance: _Owner | None, owner: type[_Owner]) -> Self | _Value:
+    def __get__(self, instance: object, owner: type) -> _Value: ...
+    def __get__(self, instance: object, owner: type) -> Self | _Value:
         if instance is None:
             return self
         # The attribute of the instance hides this descriptor from now on.

@@ -56,9 +56,7 @@ def has_other_marks(change: Change) -> bool:
 
 def marked_as_stored(change: Change) -> JsonObject:
     """Return what was submitted, marked as the run is that is stored, if it is that one."""
-    stored = _of_the_run(change).to_wire()
-    marks = {name: stored[name] for name in _MARKS if name in stored}
-    return _unmarked(change.new.scheduled) | marks
+    return _unmarked(change.new.scheduled) | _marks(_of_the_run(change))
 
 
 def _of_the_run(change: Change) -> PlanExecution:
@@ -69,10 +67,5 @@ def _unmarked(scheduled: PlanExecution) -> JsonObject:
     return {name: value for name, value in scheduled.to_wire().items() if name not in _MARKS}
 
 
-def _marks(scheduled: PlanExecution) -> tuple[str | None, ...]:
-    return (
-        scheduled.cancelled_by,
-        scheduled.requested_by,
-        scheduled.retry_of,
-        scheduled.from_step,
-    )
+def _marks(scheduled: PlanExecution) -> JsonObject:
+    return {name: value for name, value in scheduled.to_wire().items() if name in _MARKS}

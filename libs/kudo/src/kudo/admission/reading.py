@@ -13,6 +13,7 @@ from kudo.api import Instance, Json, JsonObject
 from kudo.problems import MOST_PROBLEMS, InvalidInput, Problem, first_problems, shown, shown_name
 
 _METADATA = ("name", "deletionTimestamp", "finalizers")
+_TEXTS = ("labels", "annotations")
 """Metadata that decisions need; the namespace is that of the request."""
 _RUN = ("uid", "status", "retryOf", "retried")
 _RECORD = ("plan", "uid", "operatorVersion", "configuration", "cause")
@@ -76,7 +77,8 @@ class InstanceReader:
             return metadata
         found = {field: metadata[field] for field in _METADATA if field in metadata}
         found = self._trimmed_in(found, "finalizers", _is_text)
-        return {"name": self._name, **found, "namespace": self._namespace}
+        texts = {field: _texts(metadata[field]) for field in _TEXTS if field in metadata}
+        return {"name": self._name, **found, **texts, "namespace": self._namespace}
 
     def _runs(self, status: Json) -> Json:
         """Return the part of a stored status that decisions need."""
@@ -126,6 +128,12 @@ def _first_wrong(items: Json, right: Callable[[Json], bool]) -> Json:
 
 def _is_text(value: Json) -> bool:
     return isinstance(value, str)
+
+
+def _texts(value: Json) -> Json:
+    """Return the texts of a map; the API server stores no other values in these."""
+    found = value if isinstance(value, dict) else {}
+    return {name: text for name, text in found.items() if isinstance(text, str)}
 
 
 def _run(entry: Json) -> Json:

@@ -9,37 +9,23 @@ No rule depends on the user. Only the status of `old_object` counts: in a mutati
 submitted status is whatever the client sent.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from itertools import chain
 from typing import Literal
 
 from kudo.admission import plan_execution
 from kudo.admission.change import Change
-from kudo.admission.final_state import change_problems, creation_problems
 from kudo.admission.grants import needs_grant, untold
 from kudo.admission.patch import InstancePatch
 from kudo.admission.reading import NAMELESS, OBJECT_NAME, InstanceReader
-from kudo.admission.rules import account_problems, evaluate, time_limit_problems
-from kudo.api import (
-    Instance,
-    JsonObject,
-    OperatorVersion,
-)
-from kudo.names import PLAN_CLEANUP, PLAN_DEPLOY
-from kudo.parameters import check_value, missing_required
-from kudo.problems import (
-    MOST_PROBLEMS,
-    Problem,
-    first_problems,
-    listed,
-    shown,
-    shown_name,
-)
+from kudo.admission.rules import Moment, evaluate, evaluate_without_version
+from kudo.api import Instance, JsonObject, OperatorVersion
+from kudo.names import PLAN_CLEANUP
+from kudo.problems import MOST_PROBLEMS, Problem, listed, shown, shown_name
 from kudo.runs.plan_choice import used_uids
 from kudo.runs.retries import is_honoured
 from kudo.runs.upgrades import goes_up
-from kudo.tenancy import Tenancy, grant_missing, may_use, not_granted
+from kudo.tenancy import Tenancy, grant_missing, lacks_grant, may_use, not_granted
 from kudo.values.checks import Check, read_fully
 
 VersionKey = tuple[str, str]
@@ -89,6 +75,7 @@ class Decision:
 
 
 _ADMITTED = Decision()
+_NO_VERSION = OperatorVersion()
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +87,7 @@ class Review:
         new: The submitted Instance, without its status.
         old: The stored Instance; None when one is created.
         unchanged: Whether what is to run stays as it is: changes of labels, finalizers and the like
-            always pass, and so do suspend, planTimeout and historyLimit.
+            always pass; those of suspend, planTimeout and other controls need no OperatorVersion.
     """
 
     request: Request
@@ -120,7 +107,7 @@ class Review:
         if request.old_object is None:
             return cls(request, new, None, unchanged=False)
         old = reader.stored(request.old_object, history=bool(new.scheduled.retry_of))
-        return cls(request, new, old, _same_runs(old, new))
+        return cls(request, new, old, old.spec.runs_like(new.spec))
 
     def references(self) -> tuple[VersionKey, ...]:
         """Return the OperatorVersions that the decision needs; none for an unchanged spec."""
@@ -143,16 +130,6 @@ class Review:
         return not is_honoured(self.old, run)
 
 
-def _same_runs(old: Instance, new: Instance) -> bool:
-    # Most changes are of parameters. Comparing two maps takes a tenth of comparing two models.
-    before, after = old.spec, new.spec
-    return (
-        before.parameters == after.parameters
-        and before.plan_execution == after.plan_execution
-        and before.operator_version == after.operator_version
-    )
-
-
 def mutate(
     review: Review,
     versions: Versions,
@@ -170,18 +147,13 @@ def mutate(
         check: Checks values of parameters.
         tenancy: The mode: whether an OperatorVersion of another namespace must be granted.
     """
-    if review.unchanged:
-        return _unchanged(review)
-    version = _usable_version(review, versions, tenancy)
-    if isinstance(version, Decision):
-        return version
-    if review.old is None:
-        return _with_grant_told(review, version, _mutate_create(review, version, fresh_uid, check))
-    change = _change(review, review.old, version, _usable(review.old, versions, tenancy), check)
-    problems = evaluate(change, submitted=True)
+    change = _change(review, versions, check, tenancy)
+    if isinstance(change, Decision):
+        return change
+    problems = evaluate(change, Moment.SUBMITTED)
     if problems:
         return _denied(review, problems)
-    return _with_grant_told(review, version, _mutate_update(review, change, fresh_uid))
+    return _with_grant_told(review, change.version, _mutated(review, change, fresh_uid))
 
 
 def validate(
@@ -192,28 +164,26 @@ def validate(
     tenancy: Tenancy = Tenancy.COMPAT,
 ) -> Decision:
     """Check the state that would be stored; arguments as for `mutate`."""
+    change = _change(review, versions, check, tenancy)
+    if isinstance(change, Decision):
+        return change
+    problems = evaluate(change, Moment.FINAL)
+    return _denied(review, problems) if problems else _ADMITTED
+
+
+def _change(
+    review: Review, versions: Versions, check: Check, tenancy: Tenancy
+) -> Change | Decision:
+    """Return the change that decides, or the decision where no OperatorVersion is needed for it."""
+    old, new, username = review.old, review.new, review.request.username
     if review.unchanged:
-        return _unchanged(review)
+        problems = evaluate_without_version(Change(old, new, None, _NO_VERSION))
+        return _denied(review, problems) if problems else _ADMITTED
     version = _usable_version(review, versions, tenancy)
     if isinstance(version, Decision):
         return version
-    username = review.request.username
-    if review.old is None:
-        problems = _evaluate_create(review, version, check) or creation_problems(
-            review.new.scheduled, username
-        )
-    else:
-        before = _usable(review.old, versions, tenancy)
-        change = _change(review, review.old, version, before, check)
-        problems = evaluate(change, submitted=False) or change_problems(change, username)
-    return _denied(review, problems) if problems else Decision()
-
-
-def _unchanged(review: Review) -> Decision:
-    problems = tuple(time_limit_problems(review.new, review.old))
-    if review.old is not None:
-        problems = (*problems, *account_problems(review.new, review.old))
-    return _denied(review, problems) if problems else _ADMITTED
+    before = None if old is None else _usable(old, versions, tenancy)
+    return Change(old, new, before, version, check, username)
 
 
 def _usable_version(
@@ -225,7 +195,7 @@ def _usable_version(
     tells what it contains, nor whether it exists.
     """
     version = versions.get(review.new.operator_version_key)
-    if tenancy is Tenancy.STRICT and not may_use(review.new, version):
+    if lacks_grant(review.new, version, tenancy):
         if needs_grant(review.old, review.new):
             return _denied(review, (not_granted(review.new),))
         return untold(review.new)
@@ -237,7 +207,7 @@ def _usable_version(
 def _usable(old: Instance, versions: Versions, tenancy: Tenancy) -> OperatorVersion | None:
     """Return the OperatorVersion of the stored Instance; None if it is missing or not granted."""
     version = versions.get(old.operator_version_key)
-    return None if tenancy is Tenancy.STRICT and not may_use(old, version) else version
+    return None if lacks_grant(old, version, tenancy) else version
 
 
 def _with_grant_told(review: Review, version: OperatorVersion, decision: Decision) -> Decision:
@@ -249,16 +219,6 @@ def _with_grant_told(review: Review, version: OperatorVersion, decision: Decisio
     return replace(decision, warnings=(*decision.warnings, grant_missing(review.new)))
 
 
-def _change(
-    review: Review,
-    old: Instance,
-    version: OperatorVersion,
-    before: OperatorVersion | None,
-    check: Check,
-) -> Change:
-    return Change(old, review.new, before, version, check)
-
-
 def _missing_version(review: Review) -> Problem:
     namespace, name = review.new.operator_version_key
     key = shown(f"{namespace}/{name}", OBJECT_NAME)
@@ -268,74 +228,12 @@ def _missing_version(review: Review) -> Problem:
     return Problem("OperatorVersionNotFound", text, "spec.operatorVersion.name")
 
 
-# Create
-
-
-def _evaluate_create(review: Review, version: OperatorVersion, check: Check) -> tuple[Problem, ...]:
-    if PLAN_DEPLOY not in version.plans:
-        return (
-            Problem(
-                "DeployPlanMissing",
-                f"couldn't find '{PLAN_DEPLOY}' plan in the operatorversion "
-                f"{version.metadata.name}",
-                "spec.operatorVersion",
-            ),
-        )
-    values = _with_immutable_defaults(review.new, version)
-    judged = (check_value(p, values[p.name], check) for p in version.parameters if p.name in values)
-    invalid = (problem for problem in judged if problem is not None)
-    missing = missing_required(version.parameters, values)
-    return first_problems(chain(missing, invalid, time_limit_problems(review.new, None)))
-
-
-def _with_immutable_defaults(instance: Instance, version: OperatorVersion) -> dict[str, str]:
-    """Return the parameters with the defaults of immutable ones.
-
-    Stored in the Instance, they do not change when a later version has other defaults.
-    """
-    defaults = {
-        p.name: p.default for p in version.parameters if p.immutable and p.default is not None
-    }
-    return {**defaults, **instance.parameters}
-
-
-def _mutate_create(
-    review: Review, version: OperatorVersion, fresh_uid: Callable[[], str], check: Check
-) -> Decision:
-    problems = _evaluate_create(review, version, check)
-    if problems:
-        return _denied(review, problems)
-    patch = InstancePatch(review.request.object)
-    patch.parameters(_with_immutable_defaults(review.new, version), review.new.parameters)
-    patch.plan_execution(
-        plan_execution.scheduled(PLAN_DEPLOY, fresh_uid(), review.request.username)
-    )
-    patch.finalizer(needed=PLAN_CLEANUP in version.plans)
-    undeclared = sorted(review.new.parameters.keys() - version.declared.keys())
-    return Decision(
-        warnings=_no_effect(undeclared, version), patch=patch.operations(), plan=PLAN_DEPLOY
-    )
-
-
-def _no_effect(undeclared: Sequence[str], version: OperatorVersion) -> tuple[str, ...]:
-    first, more = undeclared[:MOST_PROBLEMS], len(undeclared) - MOST_PROBLEMS
-    texts = (
-        f'parameter "{shown_name(name)}" is not declared by {version.metadata.name} and has no '
-        "effect"
-        for name in first
-    )
-    return (*texts, f"and {more} more undeclared parameters") if more > 0 else tuple(texts)
-
-
-# Update
-
-
-def _mutate_update(review: Review, change: Change, fresh_uid: Callable[[], str]) -> Decision:
+def _mutated(review: Review, change: Change, fresh_uid: Callable[[], str]) -> Decision:
     if change.deleting:
-        return _mutate_deleting(review, change, fresh_uid)
-    patch, username = InstancePatch(review.request.object), review.request.username
+        return _mutated_while_deleting(review, change, fresh_uid)
+    patch, username = InstancePatch(review.request.object), change.username
     plan = change.needed or change.direct
-    patch.parameters(_kept_parameters(change), change.new.parameters)
+    patch.parameters(change.values, change.new.parameters)
     if plan:
         patch.plan_execution(plan_execution.scheduled(plan, fresh_uid(), username, change.retry))
     elif change.cancel:
@@ -346,8 +244,10 @@ def _mutate_update(review: Review, change: Change, fresh_uid: Callable[[], str])
     return Decision(warnings=_warnings(change), patch=patch.operations(), plan=plan)
 
 
-def _mutate_deleting(review: Review, change: Change, fresh_uid: Callable[[], str]) -> Decision:
-    patch, username = InstancePatch(review.request.object), review.request.username
+def _mutated_while_deleting(
+    review: Review, change: Change, fresh_uid: Callable[[], str]
+) -> Decision:
+    patch, username = InstancePatch(review.request.object), change.username
     restart = PLAN_CLEANUP if change.restart and change.cleanup_active else None
     if restart:
         patch.plan_execution(plan_execution.scheduled(restart, fresh_uid(), username))
@@ -364,17 +264,9 @@ def _mutate_deleting(review: Review, change: Change, fresh_uid: Callable[[], str
     return Decision(patch=patch.operations(), plan=restart)
 
 
-def _kept_parameters(change: Change) -> dict[str, str]:
-    """Return the parameters without those that only the old version declares."""
-    if not change.upgrade or change.old_version is None:
-        return dict(change.new.parameters)
-    gone = {p.name for p in change.old_version.parameters} - {
-        p.name for p in change.version.parameters
-    }
-    return {n: v for n, v in change.new.parameters.items() if n not in gone}
-
-
 def _warnings(change: Change) -> tuple[str, ...]:
+    if change.creates:
+        return _no_effect(change)
     if change.upgrade:
         return _downgrade(change)
     first, second = change.by_parameters, change.after_parameters
@@ -383,6 +275,18 @@ def _warnings(change: Change) -> tuple[str, ...]:
     text = f"plan '{first.plan}' runs, triggered by {listed(first.explicit)}; when it is COMPLETE, "
     text = f"{text}plan '{second.plan}' runs and brings the change of {listed(second.fallback)} "
     return (f"{text}into force, which has no trigger",)
+
+
+def _no_effect(change: Change) -> tuple[str, ...]:
+    """Warn of parameters of a new Instance that its version does not declare."""
+    undeclared = sorted(change.changed.keys() - change.declared.keys())
+    first, more = undeclared[:MOST_PROBLEMS], len(undeclared) - MOST_PROBLEMS
+    texts = (
+        f'parameter "{shown_name(name)}" is not declared by {change.version.metadata.name} and '
+        "has no effect"
+        for name in first
+    )
+    return (*texts, f"and {more} more undeclared parameters") if more > 0 else tuple(texts)
 
 
 def _downgrade(change: Change) -> tuple[str, ...]:

@@ -102,6 +102,12 @@ def new_run(plan: str, uid: str, asked: PlanExecution | None = None) -> JsonObje
     return run
 
 
+_CONTROLS: Final = frozenset(
+    {"suspend", "plan_timeout", "history_limit", "service_account_name", "prune"}
+)
+"""Fields of a spec for which no plan has to run, so that no OperatorVersion decides about them."""
+
+
 class InstanceSpec(ApiModel):
     """What is installed, its parameters, and the plan that is to run."""
 
@@ -144,6 +150,11 @@ class InstanceSpec(ApiModel):
         description="Whether objects that plans no longer apply are deleted; if it is not set, the "
         "OperatorVersion decides.",
     )
+
+    def runs_like(self, other: "InstanceSpec") -> bool:
+        """Return whether the specs differ in nothing but fields for which no plan has to run."""
+        fields = type(self).model_fields.keys() - _CONTROLS
+        return all(getattr(self, field) == getattr(other, field) for field in fields)
 
 
 _TIME: dict[str, JsonValue] = {"format": "date-time", "nullable": True}

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from kudo.problems import SHOWN, Problem, listed, shown, shown_name
+from kudo.problems import SHOWN, Problem, listed, parameter_field, shown, shown_name
 from kudo.values.checks import Check, Fault, read_fully
 from kudo.values.types import is_container
 
@@ -54,7 +54,7 @@ def _too_large(parameter: "Parameter", fault: Fault) -> Problem:
         "ParameterTooLarge",
         f'parameter "{shown_name(parameter.name)}" of type "{parameter.value_type}" has a value '
         f"that is too large: {fault.detail}",
-        _field(parameter),
+        parameter_field(parameter.name),
         fault.limit,
     )
 
@@ -63,7 +63,7 @@ def _problem(parameter: "Parameter", value: str, fault: str) -> Problem:
     return Problem(
         "ParameterInvalid",
         f'parameter "{shown_name(parameter.name)}" has an invalid value {_quoted(value)}: {fault}',
-        _field(parameter),
+        parameter_field(parameter.name),
     )
 
 
@@ -75,15 +75,11 @@ def missing_required(
         Problem(
             "ParameterRequired",
             f'parameter "{shown_name(parameter.name)}" is required but has no value set',
-            _field(parameter),
+            parameter_field(parameter.name),
         )
         for parameter in parameters
         if parameter.required and parameter.default is None and not values.get(parameter.name)
     )
-
-
-def _field(parameter: "Parameter") -> str:
-    return f"spec.parameters[{shown_name(parameter.name)}]"
 
 
 def _quoted(value: str) -> str:

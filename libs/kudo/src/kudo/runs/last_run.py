@@ -4,7 +4,7 @@ It holds the configuration in force, with which changes are compared: an Operato
 fingerprint of each parameter. Each moves only in a run that the rules choose for its change, or in
 `deploy`. Where the Instance had other values when the run began, `pendingParameters` has their
 fingerprints; both together tell what the run began with. What is not in force gets a run of its own
-afterwards; see `revalidation`.
+afterwards; see `needs`.
 
 Beside it stands the cause of the run, and the OperatorVersion that the Instance may go back to.
 """
@@ -21,9 +21,10 @@ from kudo.api import (
     ObjectReference,
     OperatorVersion,
     PlanExecution,
+    PlanStatus,
 )
 from kudo.execution import status_of
-from kudo.names import PLAN_DEPLOY
+from kudo.names import PLAN_CLEANUP, PLAN_DEPLOY
 from kudo.problems import Problem, listed, shown
 from kudo.runs.plan_choice import not_in_force_after, plan_for_parameters, plan_for_upgrade
 from kudo.values.fingerprints import fingerprint_of_object, fingerprints
@@ -177,6 +178,44 @@ def version_in_force(last: LastRun) -> tuple[str, str]:
     """Return namespace and name of the OperatorVersion in force."""
     reference = last.operator_version
     return ("", "") if reference is None else _key(reference)
+
+
+def is_in_force(instance: Instance) -> bool:
+    """Return whether all that the spec names is in force, so that no plan has to run."""
+    last = in_force(instance)
+    if last is None or version_in_force(last) != instance.operator_version_key:
+        return False
+    return not changed_parameters(instance)
+
+
+def has_run_with(instance: Instance) -> bool:
+    """Return whether the OperatorVersion that an Instance names was in force in a run of it."""
+    last = instance.status.last_run
+    if last is None:
+        # Runs that the original recorded, without the version.
+        return has_run(instance)
+    used = {"/".join(version_in_force(last)), last.version or ""}
+    return "/".join(instance.operator_version_key) in used
+
+
+def run_in_progress(instance: Instance) -> str | None:
+    """Return the plan that was begun last and has not ended, whatever the spec names."""
+    last = instance.status.last_run
+    entry = instance.plan_status.get(last.plan or "") if last else None
+    if last is None or entry is None or entry.uid != last.uid:
+        return None
+    return last.plan if status_of(entry).running else None
+
+
+def ended_cleanup(instance: Instance) -> PlanStatus | None:
+    """Return the entry of the cleanup that was begun last, if it has ended.
+
+    It has run because the Instance goes, and is not run again because its record was cleared.
+    """
+    last, entry = instance.status.last_run, instance.plan_status.get(PLAN_CLEANUP)
+    if last is None or entry is None or (last.plan, last.uid) != (PLAN_CLEANUP, entry.uid):
+        return None
+    return entry if status_of(entry).terminal else None
 
 
 def changed_parameters(instance: Instance) -> frozenset[str]:

@@ -8,10 +8,14 @@ run left half done, and its success would hide the failure.
 """
 
 from kudo.api import ExecutionStatus, Instance, NotInForce, OperatorVersion
-from kudo.names import PLAN_DEPLOY
-from kudo.problems import Problem
 from kudo.runs.last_run import changed_parameters, in_force, version_in_force
-from kudo.runs.plan_choice import NO_PLAN, PlanChoice, plan_for_parameters, plan_for_upgrade
+from kudo.runs.plan_choice import (
+    NO_PLAN,
+    PlanChoice,
+    plan_for_creation,
+    plan_for_parameters,
+    plan_for_upgrade,
+)
 from kudo.values.fingerprints import fingerprint
 
 _MOST_NAMES = 20
@@ -26,11 +30,7 @@ def needed_plan(instance: Instance, version: OperatorVersion) -> PlanChoice:
     """
     last = in_force(instance)
     if last is None:
-        if PLAN_DEPLOY in version.plans:
-            return PlanChoice(PLAN_DEPLOY)
-        text = f"couldn't find '{PLAN_DEPLOY}' plan in the operatorversion {version.metadata.name}"
-        problem = Problem("DeployPlanMissing", text, "spec.operatorVersion")
-        return PlanChoice(problems=(problem,))
+        return plan_for_creation(version)
     if version_in_force(last) != instance.operator_version_key:
         return plan_for_upgrade(version)
     return plan_for_parameters(version, changed_parameters(instance))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from kudo.api import Instance, OperatorVersion, Parameter, PlanExecution
 from kudo.execution import status_of
 from kudo.names import PLAN_CLEANUP, PLAN_DEPLOY, PLAN_UPDATE, PLAN_UPGRADE
-from kudo.problems import Problem, first_problems, listed, shown_name
+from kudo.problems import Problem, first_problems, listed, parameter_field, shown_name
 
 IDLE = PlanExecution()
 
@@ -38,6 +38,14 @@ NO_PLAN = PlanChoice()
 def first_plan(version: OperatorVersion, *names: str) -> str | None:
     """Return the first of `names` that is a plan of the version."""
     return next((name for name in names if name in version.plans), None)
+
+
+def plan_for_creation(version: OperatorVersion) -> PlanChoice:
+    """Choose the plan of an Instance of which nothing is in force yet."""
+    if PLAN_DEPLOY in version.plans:
+        return PlanChoice(PLAN_DEPLOY)
+    text = f"couldn't find '{PLAN_DEPLOY}' plan in the operatorversion {version.metadata.name}"
+    return PlanChoice(problems=(Problem("DeployPlanMissing", text, "spec.operatorVersion"),))
 
 
 def plan_for_upgrade(version: OperatorVersion) -> PlanChoice:
@@ -97,7 +105,7 @@ def not_in_force_after(version: OperatorVersion, plan: str, names: Iterable[str]
 
 def _trigger_problems(declared: Parameter, version: OperatorVersion) -> Iterator[Problem]:
     name, trigger = shown_name(declared.name), declared.trigger or ""
-    where = f"spec.parameters[{name}]"
+    where = parameter_field(declared.name)
     if trigger not in version.plans:
         yield Problem(
             "TriggerUnknown",

@@ -7,6 +7,7 @@ breaks one is refused.
 import logging
 from dataclasses import dataclass
 
+from kudo.admission.revalidation import revalidate_scheduled
 from kudo.api import (
     Instance,
     OperatorVersion,
@@ -17,11 +18,9 @@ from kudo.execution import (
 )
 from kudo.names import FINALIZER_CLEANUP, PLAN_CLEANUP
 from kudo.problems import Problem
-from kudo.runs.last_run import edited_since
+from kudo.runs.last_run import edited_since, run_in_progress
 from kudo.runs.plan_choice import active_run
 from kudo.runs.recorded import never_ran
-from kudo.runs.retries import retry_problems
-from kudo.runs.revalidation import revalidate_scheduled, run_in_progress
 from kudo.runs.status import begun, running
 from kudo_reconciler.clock import loop_seconds
 from kudo_reconciler.controller.context import (
@@ -109,7 +108,7 @@ class Beginning:
     ) -> tuple[Problem, ...]:
         """Return why the scheduled run may not start."""
         revalidation = await self.context.revalidate(instance, version, revalidate_scheduled)
-        return revalidation.problems or _problems_of_retry(instance, version)
+        return revalidation.problems
 
     async def refuse(
         self, instance: Instance, version: OperatorVersion, problems: tuple[Problem, ...]
@@ -216,12 +215,3 @@ class Beginning:
             memory.finished.update(finished_tasks(adapt(name, plan, entry)))
         memory.is_first_run = never_ran(instance)
         return memory
-
-
-def _problems_of_retry(instance: Instance, version: OperatorVersion) -> tuple[Problem, ...]:
-    """Return why the scheduled run cannot be the retry that it asks to be."""
-    run = instance.scheduled
-    entry = instance.plan_status.get(run.plan_name or "")
-    if not run.retry_of or (entry is not None and entry.uid == run.uid):
-        return ()
-    return retry_problems(instance, version, run)

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
+from kudo.admission.revalidation import Revalidation
 from kudo.api import Instance, InstanceStatus, OperatorVersion
 from kudo.moments import rfc3339
 from kudo.names import FINALIZER_CLEANUP, FINALIZER_CLUSTER_RESOURCES
 from kudo.runs.conditions import Situation
 from kudo.runs.last_run import in_force, version_in_force
-from kudo.runs.revalidation import Revalidation, lacks_grant
 from kudo.runs.status import with_conditions
-from kudo.tenancy import Tenancy, is_granted
+from kudo.tenancy import Tenancy, is_granted, lacks_grant
 from kudo.values.checks import Check
 from kudo_reconciler.clock import Clock
 from kudo_reconciler.controller.readiness import Readiness

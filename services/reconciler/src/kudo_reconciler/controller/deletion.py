@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from kudo.api import Instance, InstanceStatus, OperatorVersion
 from kudo.execution import fail
 from kudo.names import FINALIZER_CLEANUP, PLAN_CLEANUP
+from kudo.runs.last_run import ended_cleanup, run_in_progress
 from kudo.runs.recorded import STOPPED
-from kudo.runs.revalidation import ended_cleanup, run_in_progress
 from kudo.runs.status import leaving, running, with_entries
 from kudo.runs.suspension import with_suspension
 from kudo_reconciler.controller.context import AGAIN_SECONDS, ReconcileContext, Result, finalizers

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from kudo.api import Instance, OperatorVersion
 from kudo.identity import identity
 from kudo.runs.conditions import INTERNAL_ERROR, SUSPENDED, Situation
-from kudo.runs.revalidation import has_run_with
+from kudo.runs.last_run import has_run_with
 from kudo.runs.suspension import RESUMED, is_recorded
 from kudo_reconciler.controller.context import (
     FIND_CHILDREN,

@@ -28,9 +28,9 @@ from kudo.execution import (
 from kudo.identity import identity
 from kudo.pipe import pipes
 from kudo.problems import Problem
+from kudo.runs.last_run import run_in_progress
 from kudo.runs.plan_choice import has_uid_of_another_plan
 from kudo.runs.retries import is_honoured
-from kudo.runs.revalidation import run_in_progress
 from kudo.runs.status import begun, held_up, with_entry
 from kudo.strategies import check_plan
 from kudo.tasks import FatalTaskError

@@ -1,0 +1,157 @@
+"""Rules on fields of an Instance: one answer names everything that is wrong."""
+
+from collections.abc import Iterable, Iterator
+
+from kudo.admission.change import Change
+from kudo.parameters import check_value, missing_required
+from kudo.problems import Problem, listed, parameter_field, shown, shown_name
+from kudo.runs.upgrades import operator_problems, unknown_hint
+
+
+def requested_plan_exists(change: Change) -> Iterator[Problem]:
+    """D01."""
+    name = change.direct
+    if name and name not in change.version.plans:
+        known = listed(sorted(change.version.plans)) or "none"
+        yield Problem(
+            "PlanUnknown",
+            f"plan {shown_name(name)} does not exist in {change.version.metadata.name}; its plans "
+            f"are: {known}",
+            "spec.planExecution.planName",
+        )
+
+
+def changed_parameters_are_declared(change: Change) -> Iterator[Problem]:
+    """D02."""
+    unknown = sorted(change.changed.keys() - change.declared.keys())
+    if unknown:
+        # Built once, since both lists may be long.
+        known = listed([p.name for p in change.version.parameters]) or "none"
+        for name in unknown:
+            yield Problem(
+                "ParameterUnknown",
+                f'failed to find parameter "{shown_name(name)}" in the OperatorVersion '
+                f"{change.version.metadata.name}; its parameters are: {known}",
+                parameter_field(name),
+            )
+
+
+def immutable_parameters_stay(change: Change) -> Iterator[Problem]:
+    """D03: neither another value nor removal, also not by an upgrade."""
+    for name in sorted({*change.changed, *change.removed}):
+        definition = change.declared.get(name)
+        if definition is None or not change.must_stay(definition) or change.undoes_violation(name):
+            continue
+        hint = unknown_hint(change.left) if change.left else ""
+        way_out = "create a new Instance to use another value"
+        yield Problem(
+            "ParameterImmutable",
+            f"parameter '{shown_name(name)}' is immutable but was {_edit_of(change, name)}{hint}; "
+            f"{way_out if change.is_request else 'set it back'}",
+            parameter_field(name),
+        )
+
+
+def _edit_of(change: Change, name: str) -> str:
+    old, new = change.old.parameters.get(name), change.new.parameters.get(name)
+    if not change.is_request:
+        return "changed"  # of the value in force only a digest is known
+    return "removed" if new is None else f"changed from '{shown(old or '')}' to '{shown(new)}'"
+
+
+def new_immutables_have_a_value(change: Change) -> Iterator[Problem]:
+    """D04, D05: what becomes or arrives as immutable must be set in that request."""
+    left = change.left
+    if left is None or left.key == change.new.operator_version_key:
+        return
+    version = change.version.metadata.name
+    for definition in change.version.parameters:
+        if not definition.immutable or definition.name in change.new.parameters:
+            continue
+        before = change.declared_before.get(definition.name)
+        if left.version is None and definition.name not in change.old.parameters:
+            text = (
+                f"is immutable in operator version {version}, but no value was provided; whether "
+                f"it was immutable before is unknown, since {shown_name(left.name)} does not exist"
+            )
+        elif left.version is None:
+            continue
+        elif before is None:
+            default = definition.default
+            hint = f" (default would be {shown(default)})" if default else ""
+            text = f"was added in operator version {version}, but no value was provided{hint}"
+        elif not before.immutable:
+            text = (
+                f"was changed to immutable in operator version {version} but no value was provided"
+            )
+        else:
+            continue
+        yield Problem(
+            "ImmutableWithoutValue",
+            f"parameter '{shown_name(definition.name)}' {text}; set it in the same request",
+            parameter_field(definition.name),
+        )
+
+
+def required_parameters_have_a_value(change: Change) -> Iterable[Problem]:
+    """D06, for parameters whose value or definition changed."""
+    return missing_required(change.redefined, change.values)
+
+
+def values_are_valid(change: Change) -> Iterator[Problem]:
+    """D07, for parameters whose value or definition changed."""
+    for definition in change.redefined:
+        value = change.values.get(definition.name)
+        problem = check_value(definition, value, change.check) if value is not None else None
+        if problem is not None:
+            yield problem
+
+
+def triggers_are_clear(change: Change) -> Iterable[Problem]:
+    """D08, D09, D10."""
+    return change.by_parameters.problems
+
+
+def retries_are_complete(change: Change) -> Iterator[Problem]:
+    """Like the rules of the CRD, which the API server applies to what mutation leaves."""
+    run, stored = change.new.scheduled, change.old.scheduled
+    if run.retry_of and not run.plan_name and run.retry_of != stored.retry_of:
+        yield Problem(
+            "PlanUnknown",
+            "planExecution has no plan to retry; name the plan of that run in planName",
+            "spec.planExecution.planName",
+        )
+    if run.from_step and not run.retry_of and run.from_step != stored.from_step:
+        yield Problem(
+            "RetryUnknownStep",
+            "a run that is no retry begins at its first step; leave from out, or name the failed "
+            "run in retryOf",
+            "spec.planExecution.from",
+        )
+
+
+def a_new_time_limit_is_readable(change: Change) -> Iterator[Problem]:
+    limit = change.new.spec.plan_timeout
+    if limit and limit != change.old.spec.plan_timeout and not _is_limit(limit):
+        yield Problem(
+            "TimeLimitInvalid",
+            f"planTimeout '{shown(limit)}' is no duration of more than zero; set one such as 90s, "
+            "10m or 1h30m, or remove it",
+            "spec.planTimeout",
+        )
+
+
+def _is_limit(text: str) -> bool:
+    # Imported here: durations are those of the template engine, and few requests have one.
+    from kudo.durations import DurationError, seconds_of
+
+    try:
+        seconds_of(text)
+    except DurationError:
+        return False
+    return True
+
+
+def an_upgrade_keeps_the_operator(change: Change) -> Iterable[Problem]:
+    """Another operator is never an upgrade; `upgradableFrom` is honoured where it is set."""
+    return () if change.left is None else operator_problems(change.left, change.version)

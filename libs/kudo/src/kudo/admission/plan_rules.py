@@ -1,0 +1,199 @@
+"""Rules on the plans that a change runs: the first problem explains the change as a whole."""
+
+from collections.abc import Iterable, Iterator
+
+from kudo.admission.change import Change
+from kudo.names import PLAN_CLEANUP, PLAN_DEPLOY
+from kudo.problems import Problem, listed, shown_name
+from kudo.runs.retries import retry_problems
+
+
+def a_new_instance_has_a_plan(change: Change) -> Iterable[Problem]:
+    """D23."""
+    return change.by_creation.problems
+
+
+def nothing_changes_while_deleting(change: Change) -> Iterator[Problem]:
+    """D11, D12, D13."""
+    requested = change.requested.plan_name or ""
+    if change.cleanup_active and requested != PLAN_CLEANUP:
+        yield Problem(
+            "CleanupRunning",
+            "'cleanup' plan can not be cancelled or overridden by another plan since the instance "
+            "is being deleted; give planExecution a new uid to start it again",
+            "spec.planExecution",
+        )
+    elif change.upgrade or change.counted:
+        yield Problem(
+            "InstanceDeleting",
+            "parameter update and/or upgrade is not allowed when an instance is being deleted",
+            "spec",
+        )
+    elif change.direct not in {None, PLAN_CLEANUP}:
+        yield Problem(
+            "InstanceDeleting",
+            "only 'cleanup' plan can be scheduled when an instance is being deleted",
+            "spec.planExecution.planName",
+        )
+
+
+def one_plan_at_a_time(change: Change) -> Iterator[Problem]:
+    """D14, D15: while a plan runs, a change may run no other one."""
+    if change.active is None:
+        return
+    running = change.active.plan_name
+    by_parameters = change.by_parameters.plan
+    if by_parameters and by_parameters != running:
+        text = f"an update would trigger a different plan '{shown_name(by_parameters)}'"
+        text = f"plan '{running}' is scheduled (or running) and {text}"
+    elif change.upgrade:
+        text = (
+            f"upgrade to new OperatorVersion {change.version.metadata.name} while a plan "
+            f"'{running}' is scheduled (or running) is not allowed"
+        )
+    else:
+        return
+    yield Problem("PlanRunning", f"{text}{_wait_hint(change)}", "spec.planExecution")
+
+
+def a_running_plan_is_not_overridden(change: Change) -> Iterator[Problem]:
+    """D18: while a plan runs, only the same plan may be asked for."""
+    if change.active is None or change.direct in {None, change.active.plan_name}:
+        return
+    yield Problem(
+        "PlanRunning",
+        f"overriding currently scheduled (or running) plan '{change.active.plan_name}' with "
+        f"'{shown_name(change.direct or '')}' is not supported{_wait_hint(change)}",
+        "spec.planExecution",
+    )
+
+
+def a_running_plan_stays_scheduled(change: Change) -> Iterator[Problem]:
+    """D19."""
+    if change.active is None or change.requested.plan_name:
+        return
+    yield Problem(
+        "PlanRunning",
+        f"cancelling currently scheduled (or running) plan '{change.active.plan_name}' by removing "
+        f"planExecution is not supported{_wait_hint(change)}",
+        "spec.planExecution",
+    )
+
+
+def the_account_stays_while_a_plan_runs(change: Change) -> Iterator[Problem]:
+    """While an Instance is being deleted it may change.
+
+    The cleanup that runs keeps its own account, and one that waits for an account that is gone is
+    started again with the new one.
+    """
+    before = change.old.spec.service_account_name or ""
+    after = change.new.spec.service_account_name or ""
+    if before == after or change.active is None:
+        return
+    yield Problem(
+        "PlanRunning",
+        f"changing serviceAccountName from '{shown_name(before)}' to '{shown_name(after)}' while a "
+        f"plan '{change.active.plan_name}' is scheduled (or running) is not allowed"
+        f"{_wait_hint(change)}",
+        "spec.serviceAccountName",
+    )
+
+
+def cleanup_is_not_manual(change: Change) -> Iterator[Problem]:
+    """D21."""
+    if change.direct == PLAN_CLEANUP:
+        flags = _flags(change)
+        advice = f"delete the Instance to run it (kubectl kudo uninstall {flags})"
+        yield Problem(
+            "CleanupNotManual",
+            "only the controller schedules the 'cleanup' plan when the instance is deleted"
+            f"{_advice(change, advice)}",
+            "spec.planExecution.planName",
+        )
+
+
+def a_retry_comes_alone(change: Change) -> Iterator[Problem]:
+    if change.retry is not None and change.needed:
+        yield Problem(
+            "PlanBesideChange",
+            f"retrying plan '{shown_name(change.retry.plan_name or '')}' together with a change "
+            f"that runs '{shown_name(change.needed)}' is not allowed; send one after the other",
+            "spec.planExecution",
+        )
+
+
+def a_retry_continues_the_last_run(change: Change) -> Iterable[Problem]:
+    """Only the last run of a plan, if it failed, with the configuration that it began with."""
+    if change.retry is None:
+        return ()
+    judged = change.new.model_copy(update={"status": change.old.status})
+    return retry_problems(judged, change.version, change.retry)
+
+
+def every_change_has_a_plan(change: Change) -> Iterable[Problem]:
+    """D10, for a parameter beside one with a trigger: its value would never come into force."""
+    return change.after_parameters.problems
+
+
+def an_upgrade_has_a_plan(change: Change) -> Iterable[Problem]:
+    """D22."""
+    return change.by_upgrade.problems
+
+
+# Rules that compare what was submitted with what it triggers: only before mutation is that known.
+
+
+def an_upgrade_comes_alone(change: Change) -> Iterator[Problem]:
+    """D16, D17."""
+    if change.active is not None:
+        return
+    name, update = change.version.metadata.name, change.by_parameters.plan
+    if change.direct and not change.carries_own_trigger:
+        yield Problem(
+            "PlanBesideChange",
+            f"upgrade to new OperatorVersion {name} and triggering new plan "
+            f"'{shown_name(change.direct)}' is "
+            "not allowed; upgrade first",
+            "spec.planExecution",
+        )
+    elif update and update != PLAN_DEPLOY:
+        yield Problem(
+            "PlanBesideChange",
+            f"upgrade to new OperatorVersion {name} together with a parameter update triggering "
+            f"'{shown_name(update)}' is not allowed; upgrade first, then change "
+            f"{listed(change.counted)}",
+            "spec.parameters",
+        )
+
+
+def an_update_comes_alone(change: Change) -> Iterator[Problem]:
+    """D20."""
+    update = change.by_parameters.plan
+    if change.active is not None or change.carries_own_trigger:
+        return
+    if update and change.direct:
+        yield Problem(
+            "PlanBesideChange",
+            f"triggering one plan '{shown_name(change.direct)}' directly and through parameter "
+            f"update '{shown_name(update)}' is not allowed; send one after the other",
+            "spec.planExecution",
+        )
+
+
+def _advice(change: Change, text: str) -> str:
+    """Return what to do instead; the reconciler itself does that with a run that it refuses."""
+    return f"; {text}" if change.is_request else ""
+
+
+def _wait_hint(change: Change) -> str:
+    flags = _flags(change)
+    advice = (
+        f"wait until it has ended (kubectl kudo plan status --wait {flags}), or cancel it (kubectl "
+        f"kudo plan cancel {flags})"
+    )
+    return _advice(change, advice)
+
+
+def _flags(change: Change) -> str:
+    metadata = change.new.metadata
+    return f"--instance {metadata.name} -n {metadata.namespace}"
