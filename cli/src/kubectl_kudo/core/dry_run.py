@@ -14,7 +14,7 @@ from uuid import uuid4
 
 from pydantic import ValidationError
 
-from kubectl_kudo.core.errors import CliError, ExitCode
+from kubectl_kudo.core.errors import CliError, denied
 from kubectl_kudo.core.kinds import INSTANCES, OPERATOR_VERSIONS
 from kubectl_kudo.core.output import JsonObject, talk, warn
 from kubectl_kudo.core.writes import Sent
@@ -102,7 +102,7 @@ class OnClient:
         for warning in decision.warnings:
             warn(warning)
         if not decision.allowed:
-            raise denied(decision.problems)
+            raise _denied(decision.problems)
         return patched(obj, decision.patch)
 
     async def _decide(self, obj: JsonObject, stored: JsonObject | None) -> Decision:
@@ -112,7 +112,7 @@ class OnClient:
             request = Request(operation, metadata["namespace"], metadata["name"], obj, stored)
             review = Review.of(request)
         except InvalidInput as error:
-            raise denied(error.problems) from error
+            raise _denied(error.problems) from error
         versions: Versions = {key: await self._version(key) for key in review.references()}
         return mutate(review, versions, fresh_uid=lambda: str(uuid4()))
 
@@ -193,11 +193,9 @@ def _tell_of_local_check(instance: JsonObject) -> None:
     )
 
 
-def denied(problems: Sequence[Problem]) -> CliError:
+def _denied(problems: Sequence[Problem]) -> CliError:
     """Return the error of a denied request: the reason and the webhook's messages."""
-    text = "\n".join(problem.message for problem in problems)
-    shown = f"the request would be denied ({problems[0].reason}): {text}"
-    return CliError(shown, code=ExitCode.DENIED)
+    return denied(problems[0].reason, "\n".join(problem.message for problem in problems))
 
 
 def merged(target: JsonObject, patch: JsonObject) -> JsonObject:

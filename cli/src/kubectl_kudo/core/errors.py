@@ -80,6 +80,11 @@ class CliError(Exception):
         self.code = code or self.code
 
 
+def denied(reason: str, text: str) -> CliError:
+    """Return the error of a request that the webhook would deny, and that is not sent."""
+    return CliError(f"the request would be denied ({reason}): {text}", code=ExitCode.DENIED)
+
+
 class UsageError(CliError):
     """The command line is invalid."""
 

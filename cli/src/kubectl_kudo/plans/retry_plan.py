@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kubectl_kudo.core.arguments import Args
-from kubectl_kudo.core.errors import CliError, ExitCode
+from kubectl_kudo.core.errors import CliError, ExitCode, denied
 from kubectl_kudo.core.output import JsonObject, talk
 from kubectl_kudo.core.session import Session
 from kubectl_kudo.core.suggestions import closest
@@ -85,9 +85,7 @@ async def _never_ran(session: Session, instance: JsonObject, plan: str) -> CliEr
 
 
 def _refused(instance: JsonObject, reason: str, text: str) -> CliError:
-    """Return the error of a retry that the webhook would deny, in the form of a dry run."""
-    shown_text = f"the request would be denied ({reason}): instance {key_of(instance)}: {text}"
-    return CliError(shown_text, code=ExitCode.DENIED)
+    return denied(reason, f"instance {key_of(instance)}: {text}")
 
 
 def retry_of(entry: JsonObject, begin: str | None = None) -> Retry:
@@ -124,7 +122,7 @@ def _unknown_step(entry: JsonObject, begin: str, names: Sequence[str]) -> CliErr
     close = closest(begin, names)
     meant = f"; did you mean {close[0]}?" if close else f"; its steps: {listed(names) or 'none'}"
     text = word(f"plan {entry.get('name')} has no step {shown(begin)}{meant}")
-    return CliError(f"the request would be denied (RetryUnknownStep): {text}", code=ExitCode.DENIED)
+    return denied("RetryUnknownStep", text)
 
 
 def _foretell(plan: str, entry: JsonObject, found: Retry, begin: str) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from kudo.admission.change import Change
+from kudo.api import NO_PLAN_TO_RETRY, NO_RUN_TO_RETRY
 from kudo.parameters import check_value, missing_required
 from kudo.problems import Problem, listed, parameter_field, shown, shown_name
 from kudo.runs.upgrades import operator_problems, unknown_hint
@@ -118,14 +119,13 @@ def retries_are_complete(change: Change) -> Iterator[Problem]:
     if run.retry_of and not run.plan_name and run.retry_of != stored.retry_of:
         yield Problem(
             "PlanUnknown",
-            "planExecution has no plan to retry; name the plan of that run in planName",
+            f"planExecution {NO_PLAN_TO_RETRY}",
             "spec.planExecution.planName",
         )
     if run.from_step and not run.retry_of and run.from_step != stored.from_step:
         yield Problem(
             "RetryUnknownStep",
-            "a run that is no retry begins at its first step; leave from out, or name the failed "
-            "run in retryOf",
+            NO_RUN_TO_RETRY,
             "spec.planExecution.from",
         )
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from kudo.admission.change import Change
+from kudo.api import PlanExecution
 from kudo.names import PLAN_CLEANUP, PLAN_DEPLOY
 from kudo.problems import Problem, listed, shown_name
 from kudo.runs.retries import retry_problems
@@ -41,19 +42,20 @@ def one_plan_at_a_time(change: Change) -> Iterator[Problem]:
     """D14, D15: while a plan runs, a change may run no other one."""
     if change.active is None:
         return
-    running = change.active.plan_name
+    running, field = change.active.plan_name, "spec.planExecution"
     by_parameters = change.by_parameters.plan
     if by_parameters and by_parameters != running:
         text = f"an update would trigger a different plan '{shown_name(by_parameters)}'"
-        text = f"plan '{running}' is scheduled (or running) and {text}"
+        text = f"plan '{running}' is scheduled (or running) and {text}{_wait_hint(change)}"
+        yield Problem("PlanRunning", text, field)
     elif change.upgrade:
-        text = (
-            f"upgrade to new OperatorVersion {change.version.metadata.name} while a plan "
-            f"'{running}' is scheduled (or running) is not allowed"
-        )
-    else:
-        return
-    yield Problem("PlanRunning", f"{text}{_wait_hint(change)}", "spec.planExecution")
+        what = f"upgrade to new OperatorVersion {change.version.metadata.name}"
+        yield _not_while_running(change, change.active, what, field)
+
+
+def _not_while_running(change: Change, run: PlanExecution, what: str, field: str) -> Problem:
+    text = f"{what} while a plan '{run.plan_name}' is scheduled (or running) is not allowed"
+    return Problem("PlanRunning", f"{text}{_wait_hint(change)}", field)
 
 
 def a_running_plan_is_not_overridden(change: Change) -> Iterator[Problem]:
@@ -88,15 +90,9 @@ def the_account_stays_while_a_plan_runs(change: Change) -> Iterator[Problem]:
     """
     before = change.old.spec.service_account_name or ""
     after = change.new.spec.service_account_name or ""
-    if before == after or change.active is None:
-        return
-    yield Problem(
-        "PlanRunning",
-        f"changing serviceAccountName from '{shown_name(before)}' to '{shown_name(after)}' while a "
-        f"plan '{change.active.plan_name}' is scheduled (or running) is not allowed"
-        f"{_wait_hint(change)}",
-        "spec.serviceAccountName",
-    )
+    if before != after and change.active is not None:
+        what = f"changing serviceAccountName from '{shown_name(before)}' to '{shown_name(after)}'"
+        yield _not_while_running(change, change.active, what, "spec.serviceAccountName")
 
 
 def cleanup_is_not_manual(change: Change) -> Iterator[Problem]:

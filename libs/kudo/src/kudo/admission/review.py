@@ -19,7 +19,7 @@ from kudo.admission.grants import needs_grant, untold
 from kudo.admission.patch import InstancePatch
 from kudo.admission.reading import NAMELESS, OBJECT_NAME, InstanceReader
 from kudo.admission.rules import Moment, evaluate, evaluate_without_version
-from kudo.api import Instance, JsonObject, OperatorVersion
+from kudo.api import NO_VERSION_NAMED, Instance, JsonObject, OperatorVersion
 from kudo.names import PLAN_CLEANUP
 from kudo.problems import MOST_PROBLEMS, Problem, listed, shown, shown_name
 from kudo.runs.plan_choice import used_uids
@@ -224,7 +224,7 @@ def _missing_version(review: Review) -> Problem:
     key = shown(f"{namespace}/{name}", OBJECT_NAME)
     text = f"OperatorVersion {key} does not exist; create it first"
     if not name:
-        text = "spec.operatorVersion.name is empty; name the OperatorVersion to run"
+        text = f"spec.operatorVersion.name {NO_VERSION_NAMED}"
     return Problem("OperatorVersionNotFound", text, "spec.operatorVersion.name")
 
 

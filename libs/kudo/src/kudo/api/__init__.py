@@ -14,6 +14,9 @@ from kudo.api.wire import Json, JsonObject
 if TYPE_CHECKING:
     from kudo.api.base import ApiModel, ObjectMeta, ObjectReference, OwnerReference
     from kudo.api.instance import (
+        NO_PLAN_TO_RETRY,
+        NO_RUN_TO_RETRY,
+        NO_VERSION_NAMED,
         Cause,
         Condition,
         Instance,
@@ -45,6 +48,9 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "NO_PLAN_TO_RETRY",
+    "NO_RUN_TO_RETRY",
+    "NO_VERSION_NAMED",
     "ApiModel",
     "Cause",
     "Condition",

@@ -24,6 +24,14 @@ from kudo.api.states import ExecutionStatus
 from kudo.api.wire import JsonObject
 from kudo.names import API_VERSION, GROUP
 
+NO_PLAN_TO_RETRY: Final = "has no plan to retry; name the plan of that run in planName"
+NO_RUN_TO_RETRY: Final = (
+    "a run that is no retry begins at its first step; leave from out, or name the failed run in "
+    "retryOf"
+)
+NO_VERSION_NAMED: Final = "is empty; name the OperatorVersion to run"
+"""What both the CRD and the rules of admission say."""
+
 _STATUS_IS_KNOWN: dict[str, JsonValue] = {
     "rule": "!has(self.status) || self.status in ['', 'NEVER_RUN', 'PENDING', 'IN_PROGRESS', "
     "'ERROR', 'COMPLETE', 'FATAL_ERROR'] || oldSelf.?status.orValue('') == self.status",
@@ -33,21 +41,20 @@ _STATUS_IS_KNOWN: dict[str, JsonValue] = {
 _RETRY_NAMES_A_PLAN: dict[str, JsonValue] = {
     "rule": "!has(self.retryOf) || self.retryOf == '' || self.?planName.orValue('') != '' || "
     "oldSelf.?retryOf.orValue('') == self.retryOf",
-    "message": "it has no plan to retry; name the plan of that run in planName",
+    "message": f"it {NO_PLAN_TO_RETRY}",
     "reason": "FieldValueRequired",
     "fieldPath": ".planName",
 }
 _FROM_NAMES_A_RUN: dict[str, JsonValue] = {
     "rule": "!has(self.from) || self.from == '' || self.?retryOf.orValue('') != '' || "
     "oldSelf.?from.orValue('') == self.from",
-    "message": "a run that is no retry begins at its first step; leave from out, or name the "
-    "failed run in retryOf",
+    "message": NO_RUN_TO_RETRY,
     "fieldPath": ".from",
 }
 _NAMES_ITS_VERSION: dict[str, JsonValue] = {
     "rule": "self.?spec.?operatorVersion.?name.orValue('') != '' || (oldSelf.hasValue() && "
     "oldSelf.?spec.?operatorVersion.?name.orValue('') == '')",
-    "message": "OperatorVersionNotFound: it is empty; name the OperatorVersion to run",
+    "message": f"OperatorVersionNotFound: it {NO_VERSION_NAMED}",
     "reason": "FieldValueRequired",
     "fieldPath": ".spec.operatorVersion.name",
 }

@@ -118,8 +118,13 @@ def decode_answer(answer: bytes) -> Malformed | Needed | Reviewed:
 
 def handle(request: bytes) -> bytes:
     """Return the answer to a review, or what it needs."""
+    return answered(_answer, request)
+
+
+def answered(answer: Callable[[bytes], bytes], request: bytes) -> bytes:
+    """Return an answer, or what to say of a body that is no AdmissionReview."""
     try:
-        return _answer(request)
+        return answer(request)
     except MalformedReview as error:
         return orjson.dumps({"malformed": str(error)})
     except orjson.JSONEncodeError:
@@ -260,12 +265,11 @@ def _allow_version(request: bytes) -> bytes:
 
     Only a process of strict mode, which this one replaces, can have registered for them.
     """
-    try:
-        return encode_answer(read_review(request, parse, kind=OPERATOR_VERSION), ALLOWED)
-    except MalformedReview as error:
-        return orjson.dumps({"malformed": str(error)})
-    except orjson.JSONEncodeError:
-        return orjson.dumps({"malformed": "the body is not JSON: half a surrogate pair"})
+
+    def allow(body: bytes) -> bytes:
+        return encode_answer(read_review(body, parse, kind=OPERATOR_VERSION), ALLOWED)
+
+    return answered(allow, request)
 
 
 HANDLERS: Mapping[str, Callable[[bytes], bytes]] = {

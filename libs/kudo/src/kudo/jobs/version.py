@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 import gotemplate
 from kudo.admission.answers import ALLOWED, Answer
-from kudo.admission.envelope import OPERATOR_VERSION, AdmissionReview, MalformedReview, read_review
+from kudo.admission.envelope import OPERATOR_VERSION, AdmissionReview, read_review
 from kudo.api import Json, JsonObject, OperatorVersion
 from kudo.bounds import too_large
 from kudo.jobs import review as review_job
@@ -32,14 +32,12 @@ _PATH_PARTS: Final = 10
 
 def handle(request: bytes) -> bytes:
     """Return the answer to a review."""
-    try:
-        review = read_review(request, review_job.parse, kind=OPERATOR_VERSION)
-        answer = _decided(review) if review.needs_review else ALLOWED
-        return review_job.encode_answer(review, answer)
-    except MalformedReview as error:
-        return orjson.dumps({"malformed": str(error)})
-    except orjson.JSONEncodeError:
-        return orjson.dumps({"malformed": "the body is not JSON: half a surrogate pair"})
+    return review_job.answered(_answer, request)
+
+
+def _answer(request: bytes) -> bytes:
+    review = read_review(request, review_job.parse, kind=OPERATOR_VERSION)
+    return review_job.encode_answer(review, _decided(review) if review.needs_review else ALLOWED)
 
 
 def _decided(review: AdmissionReview) -> Answer:

@@ -1,0 +1,68 @@
+"""The text of a denial stands once, whoever denies: admission, the reconciler, the command line.
+
+What is compared are clauses, between colons, semicolons and whatever is filled in. Commands in
+parentheses are left out, and so are descriptions of fields.
+"""
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[3]
+DENYING = (
+    "libs/kudo/src/kudo/admission/*.py",
+    "libs/kudo/src/kudo/api/instance.py",
+    "libs/kudo/src/kudo/execution/limits.py",
+    "libs/kudo/src/kudo/jobs/*.py",
+    "libs/kudo/src/kudo/parameters/check.py",
+    "libs/kudo/src/kudo/runs/*.py",
+    "libs/kudo/src/kudo/tenancy.py",
+    "services/reconciler/src/kudo_reconciler/controller/*.py",
+    "services/webhook/src/kudo_webhook/*.py",
+    "cli/src/kubectl_kudo/core/dry_run.py",
+    "cli/src/kubectl_kudo/core/errors.py",
+    "cli/src/kubectl_kudo/instances/upgrading/*.py",
+    "cli/src/kubectl_kudo/packages/install_checks.py",
+    "cli/src/kubectl_kudo/plans/retry_plan.py",
+)
+FEWEST_WORDS = 6
+
+
+def literals(node: ast.AST) -> Iterator[str]:
+    """Yield the texts but docstrings and descriptions, with `;` for what is filled in."""
+    if isinstance(node, ast.JoinedStr):
+        yield "".join(
+            str(part.value) if isinstance(part, ast.Constant) else ";" for part in node.values
+        )
+    elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+        yield node.value
+    elif not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Constant):
+        for child in ast.iter_child_nodes(node):
+            if not isinstance(child, ast.keyword) or child.arg != "description":
+                yield from literals(child)
+
+
+def clauses(source: str) -> Iterator[str]:
+    for text in literals(ast.parse(source)):
+        for clause in re.split("[:;]", re.sub(r"\(kubectl [^)]*\)", ";", text)):
+            words = re.findall(r"\w+", clause)
+            if len(words) >= FEWEST_WORDS:
+                yield " ".join(words)
+
+
+def test_a_clause_of_a_denial_stands_once() -> None:
+    sources = [path for pattern in DENYING for path in ROOT.glob(pattern)]
+    found = Counter(clause for path in sources for clause in clauses(path.read_text()))
+    assert "a run that is no retry begins at its first step" in found
+    assert {clause: times for clause, times in found.items() if times > 1} == {}
+
+
+def test_clauses_are_found_whatever_is_filled_in() -> None:
+    source = '''
+"""The docstring of a module that nobody is shown."""
+def f(): yield f"{a}: plan {b} has no step called {c}; its steps are one and the other (kubectl x)"
+Field(description="What a field is for and nothing else")
+'''
+    assert list(clauses(source)) == ["its steps are one and the other"]
