@@ -177,7 +177,7 @@ def an_update_comes_alone(change: Change) -> Iterator[Problem]:
 
 
 def _advice(change: Change, text: str) -> str:
-    """Return what to do instead; the reconciler itself does that with a run that it refuses."""
+    """Return what to do instead, for whoever asks; the reconciler drops a run that it refuses."""
     return f"; {text}" if change.is_request else ""
 
 

@@ -1,5 +1,6 @@
 """What is stored, compared with what is in force: the change that the reconciler judges."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
@@ -78,8 +79,8 @@ class StoredChange(Change):
         return tuple(sorted(self._changed - self.new.parameters.keys()))
 
     @computed
-    def values(self) -> dict[str, str]:
-        return dict(self.new.parameters)
+    def values(self) -> Mapping[str, str]:
+        return self.new.parameters
 
     @computed
     def redefined(self) -> tuple[Parameter, ...]:
