@@ -6,7 +6,8 @@ from typing import Any, Literal
 import pytest
 
 from kudo.admission import Decision, Request, Review, mutate, validate
-from kudo.api import JsonObject, OperatorVersion
+from kudo.admission.grants import needs_grant
+from kudo.api import Instance, InstanceSpec, JsonObject, OperatorVersion
 from kudo.names import ANNOTATION_ALLOW_FROM
 from kudo.tenancy import Tenancy
 from tests.unit.kudo.builders import instance, version
@@ -251,3 +252,12 @@ def test_names_that_are_none_are_denied_alike(subtests: pytest.Subtests) -> None
             decision = decided(new, None)
             assert decision.reason == REASON
             assert len(decision.problems[0].message) < 1500
+
+
+def test_a_change_of_a_field_that_nothing_is_said_about_needs_the_grant() -> None:
+    class Wider(InstanceSpec):
+        another: str | None = None
+
+    old = Instance(spec=Wider(another="x"))
+    assert needs_grant(old, Instance(spec=Wider(another="y")))
+    assert not needs_grant(old, Instance(spec=Wider(another="x", suspend=True)))

@@ -8,16 +8,20 @@ from kudo.admission.change import Change
 from kudo.api import Instance, JsonObject, OperatorVersion
 from kudo.names import FINALIZER_CLEANUP, PLAN_CLEANUP
 
+_LOOKED_AT = frozenset({"operator_version", "parameters", "plan_execution"})
+"""Fields of a spec of which not every change needs the grant."""
+
 
 def needs_grant(old: Instance | None, new: Instance) -> bool:
     """Return whether a change needs the grant: a creation, another reference, or a run.
 
-    A change of parameters counts as a run, whichever plan it would trigger. Without the grant a run
-    can be cancelled, and an Instance that is being deleted is cleaned up.
+    A change of parameters counts as a run, whichever plan it would trigger, and so does one of a
+    field that is not looked at here. Without the grant a run can be cancelled, and an Instance that
+    is being deleted is cleaned up.
     """
     if old is None or old.operator_version_key != new.operator_version_key:
         return True
-    if old.parameters != new.parameters:
+    if old.parameters != new.parameters or old.spec.differing(new.spec) - _LOOKED_AT:
         return True
     change = Change(old, new, None, untold(new))
     return not change.deleting and change.direct is not None

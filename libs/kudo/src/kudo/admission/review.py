@@ -107,7 +107,7 @@ class Review:
         if request.old_object is None:
             return cls(request, new, None, unchanged=False)
         old = reader.stored(request.old_object, history=bool(new.scheduled.retry_of))
-        return cls(request, new, old, old.spec.runs_like(new.spec))
+        return cls(request, new, old, unchanged=not old.spec.differing(new.spec))
 
     def references(self) -> tuple[VersionKey, ...]:
         """Return the OperatorVersions that the decision needs; none for an unchanged spec."""

@@ -158,10 +158,10 @@ class InstanceSpec(ApiModel):
         "OperatorVersion decides.",
     )
 
-    def runs_like(self, other: "InstanceSpec") -> bool:
-        """Return whether the specs differ in nothing but fields for which no plan has to run."""
+    def differing(self, other: "InstanceSpec") -> frozenset[str]:
+        """Return the fields that differ, but not those for which no plan has to run."""
         fields = type(self).model_fields.keys() - _CONTROLS
-        return all(getattr(self, field) == getattr(other, field) for field in fields)
+        return frozenset(name for name in fields if getattr(self, name) != getattr(other, name))
 
 
 _TIME: dict[str, JsonValue] = {"format": "date-time", "nullable": True}
