@@ -56,7 +56,7 @@ def revalidate_idle(
     if lacks_grant(instance, version, tenancy):
         # What it ran with stays in force; no other rule looks at what is not granted.
         return Revalidation(problems=() if is_in_force(instance) else (not_granted(instance),))
-    problems = _violations(StoredChange.of(instance, version, before, check))
+    problems = _violations(StoredChange(instance, instance, before, version, check))
     if problems:
         return Revalidation(problems=problems)
     choice = due_plan(instance, version)
@@ -72,7 +72,7 @@ def revalidate_scheduled(
     tenancy: Tenancy = Tenancy.COMPAT,
 ) -> Revalidation:
     """Validate an Instance whose scheduled run is about to begin; see `revalidate_idle`."""
-    change = StoredChange.of(instance, version, before, check)
+    change = StoredChange(instance, instance, before, version, check)
     problems = evaluate(change, Moment.SCHEDULED)
     if problems:
         return Revalidation(problems=problems)

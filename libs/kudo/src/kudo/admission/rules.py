@@ -129,10 +129,5 @@ def _applying(kind: Kind, moment: Moment) -> tuple[tuple[bool, tuple[Rule, ...]]
 
 def evaluate_without_version(change: Change) -> tuple[Problem, ...]:
     """Return what forbids a change for which no plan has to run, whatever the OperatorVersion."""
-    rules = _without_version(change.kind)
+    rules = [rule for rule in RULES if not rule.needs_version and change.kind in rule.on]
     return first_problems(problem for rule in rules for problem in rule.problems(change))
-
-
-@cache
-def _without_version(kind: Kind) -> tuple[Rule, ...]:
-    return tuple(rule for rule in RULES if kind in rule.on and not rule.needs_version)

@@ -2,44 +2,26 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import ClassVar
 
 from kudo.admission.change import Change
 from kudo.admission.computed import computed
-from kudo.api import Instance, LastRun, OperatorVersion, Parameter, PlanExecution
+from kudo.api import LastRun, Parameter, PlanExecution
 from kudo.problems import parameter_field
 from kudo.runs.last_run import changed_parameters, in_force, run_in_progress, version_in_force
 from kudo.runs.upgrades import Before, of_record
-from kudo.values.checks import Check
 
 
 @dataclass(frozen=True)
 class StoredChange(Change):
     """A stored Instance beside `status.lastRun`, its record of what is in force.
 
-    Of parameters the record has digests alone. While an Instance is being deleted nothing counts as
+    `stored` and `new` are both that Instance, and `old_version` is the OperatorVersion in force. Of
+    parameters the record has digests alone. While an Instance is being deleted nothing counts as
     changed: it is cleaned up as it is.
     """
 
     is_request: ClassVar[bool] = False
-
-    @classmethod
-    def of(
-        cls,
-        instance: Instance,
-        version: OperatorVersion,
-        before: OperatorVersion | None,
-        check: Check,
-    ) -> Self:
-        """Return what is stored of an Instance as a change.
-
-        Args:
-            instance: The Instance.
-            version: The OperatorVersion that its spec names.
-            before: The one in force, where that is another one; None if it does not exist.
-            check: Checks values of parameters.
-        """
-        return cls(instance, instance, before, version, check)
 
     @computed
     def _last(self) -> LastRun | None:
