@@ -16,6 +16,8 @@ from kudo.admission import field_rules, final_state, plan_rules
 from kudo.admission.change import Change, Kind
 from kudo.problems import Problem, first_problems
 
+_Problems = Callable[[Change], Iterable[Problem]]
+
 
 class Moment(Flag):
     """When rules are applied."""
@@ -45,7 +47,7 @@ class Rule:
             change of the spec, also of what no plan has to run for.
     """
 
-    problems: Callable[[Change], Iterable[Problem]]
+    problems: _Problems
     on: Kind = Kind.ANY
     at: Moment = Moment.ADMISSION
     together: bool = False
@@ -107,24 +109,27 @@ def evaluate(
         moment: When it is judged.
         order: The place of each of several problems; that of its rule if there is none.
     """
-    for together, rules in _applying(change.kind, moment):
-        found = (problem for rule in rules for problem in rule.problems(change))
-        if together:
-            problems = first_problems(sorted(found, key=order) if order else found)
+    for rules in _applying(change.kind, moment):
+        if isinstance(rules, tuple):
+            found = (problem for problems in rules for problem in problems(change))
+            several = first_problems(sorted(found, key=order) if order else found)
         else:
-            problems = tuple(found)
-        if problems:
-            return problems
+            several = tuple(rules(change))
+        if several:
+            return several
     return ()
 
 
 @cache
-def _applying(kind: Kind, moment: Moment) -> tuple[tuple[bool, tuple[Rule, ...]], ...]:
+def _applying(kind: Kind, moment: Moment) -> tuple[_Problems | tuple[_Problems, ...], ...]:
     """Return the rules of a kind and a moment: those that decide alone, and groups of others."""
     rules = [rule for rule in RULES if kind in rule.on and moment in rule.at]
     # Each rule that decides alone has a key of its own.
     groups = groupby(rules, key=lambda rule: None if rule.together else rule)
-    return tuple((key is None, tuple(group)) for key, group in groups)
+    return tuple(
+        tuple(rule.problems for rule in group) if key is None else key.problems
+        for key, group in groups
+    )
 
 
 def evaluate_without_version(change: Change) -> tuple[Problem, ...]:

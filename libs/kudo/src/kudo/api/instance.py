@@ -1,6 +1,7 @@
 """The Instance: one installation of an operator, with the run in progress and the last runs."""
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Final
 
 from pydantic import ConfigDict, Field, JsonValue
@@ -160,8 +161,13 @@ class InstanceSpec(ApiModel):
 
     def differing(self, other: "InstanceSpec") -> frozenset[str]:
         """Return the fields that differ, but not those for which no plan has to run."""
-        fields = type(self).model_fields.keys() - _CONTROLS
-        return frozenset(name for name in fields if getattr(self, name) != getattr(other, name))
+        fields = _deciding(type(self))
+        return frozenset([name for name in fields if getattr(self, name) != getattr(other, name)])
+
+
+@cache
+def _deciding(model: type[InstanceSpec]) -> tuple[str, ...]:
+    return tuple(model.model_fields.keys() - _CONTROLS)
 
 
 _TIME: dict[str, JsonValue] = {"format": "date-time", "nullable": True}
