@@ -6,7 +6,7 @@ for an account that may not apply the first object of the task, nor for a plan t
 than an Instance may have.
 """
 
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from kubeio.errors import Forbidden
@@ -22,6 +22,7 @@ from kudo_reconciler.execution.task_context import RenderContext, TaskContext, T
 from kudo_reconciler.objects.places import place_of
 from kudo_reconciler.objects.records.entries import Entries, answer_of, named
 from kudo_reconciler.objects.records.recorder import Recorder
+from kudo_reconciler.pacing import FEW_AT_ONCE, paced
 from kudo_reconciler.tenancy.access import AccessReviews
 
 
@@ -112,18 +113,17 @@ class Recording:
         return [entry for entries in memory.ahead.values() for entry in entries]
 
     async def _ahead(self, context: TaskContext) -> AsyncIterator[tuple[TaskKey, Sequence[Entry]]]:
-        for ref in steps_of(context.version.plans[context.path.plan]):
-            for task in _tasks_left(ref, context):
-                key = ref, task.name
-                if key == context.key:
-                    yield key, ()
-                    continue
-                try:
-                    made = await self._rendered(context.of_task(ref, task))
-                except TaskError:
-                    continue
-                check_number(len(made), context, key)
-                yield key, made
+        async for ref, task in paced(_tasks_left(context), FEW_AT_ONCE):
+            key = ref, task.name
+            if key == context.key:
+                yield key, ()
+                continue
+            try:
+                made = await self._rendered(context.of_task(ref, task))
+            except TaskError:
+                continue
+            check_number(len(made), context, key)
+            yield key, made
 
     async def _rendered(self, context: RenderContext) -> Sequence[Entry]:
         found = await self.ahead.objects(context)
@@ -184,12 +184,14 @@ def remember_deleted(
         context.memory.removed.add(place_of(resource, namespace, name))
 
 
-def _tasks_left(ref: StepRef, context: TaskContext) -> list[Task]:
-    """Return the tasks of a step that are not finished."""
-    memory, version = context.memory, context.version
-    entry = memory.entry
-    if entry is not None and step_status(entry, ref).status == ExecutionStatus.COMPLETE:
-        return []
-    names = step_of(version.plans[context.path.plan], ref).tasks
-    found = (version.task(name) for name in names if (ref, name) not in memory.finished)
-    return [task for task in found if task is not None]
+def _tasks_left(context: TaskContext) -> Iterator[tuple[StepRef, Task]]:
+    """Yield the tasks of the plan that are not finished, with their steps."""
+    memory, plan = context.memory, context.version.plans[context.path.plan]
+    for ref in steps_of(plan):
+        entry = memory.entry
+        if entry is not None and step_status(entry, ref).status == ExecutionStatus.COMPLETE:
+            continue
+        for name in step_of(plan, ref).tasks:
+            task = context.version.task(name)
+            if task is not None and (ref, name) not in memory.finished:
+                yield ref, task
