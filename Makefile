@@ -22,7 +22,7 @@ help: ## print this help
 	@echo "KUDO: operators for Kubernetes, written as YAML runbooks"
 	@echo
 	@echo "  make demo    see it work on a real Kubernetes API server on this machine"
-	@echo "  make test    run the tests that every change needs, in about six minutes"
+	@echo "  make test    run the tests that every change needs, in about five minutes"
 	@echo
 	@grep -hE '^[a-z0-9 -]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-26s %s\n", $$1, $$2}'
 
