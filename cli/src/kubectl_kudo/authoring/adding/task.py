@@ -3,7 +3,7 @@
 from kubectl_kudo.authoring.adding.flags import COMMON, HELP, is_asked
 from kubectl_kudo.core.arguments import Args, Flag
 from kubectl_kudo.core.command import Command
-from kudo.tasks import DEFAULT_KIND, KINDS, kinds_with
+from kudo.tasks import DEFAULT_KIND, any_kind, kinds_with
 
 
 def run(args: Args) -> None:
@@ -13,7 +13,6 @@ def run(args: Args) -> None:
     add_task(args, asked=asked)
 
 
-_ANY = " or ".join(", ".join(KINDS).rsplit(", ", 1))
 _FILE = "file=PATH or envFile=PATH, kind=Secret or ConfigMap, key=NAME"
 
 
@@ -29,7 +28,7 @@ COMMAND = Command(
     run,
     "[name]",
     (
-        Flag(("--kind",), f"{_ANY} (default: {DEFAULT_KIND})", "kind", DEFAULT_KIND),
+        Flag(("--kind",), f"{any_kind()} (default: {DEFAULT_KIND})", "kind", DEFAULT_KIND),
         _flag("--resource", "resources", "template", "template", repeat=True),
         _flag("--toggle", "parameter", "parameter that decides", "parameter"),
         _flag("--pod", "pod", "template of the pod", "template"),

@@ -18,7 +18,7 @@ from kudo.api.base import (
     at_most,
 )
 from kudo.names import API_VERSION
-from kudo.tasks import KINDS, kinds_with
+from kudo.tasks import any_kind, kinds_with
 from kudo.values.fingerprints import fingerprint_of_object
 
 _NULLABLE: dict[str, JsonValue] = {"nullable": True}
@@ -83,7 +83,7 @@ class TaskSpec(ApiModel):
 
 class Task(ApiModel):
     name: Name = Field("", description="Name by which steps refer to the task.")
-    kind: Name = Field("", description=f"{' or '.join(', '.join(KINDS).rsplit(', ', 1))}.")
+    kind: Name = Field("", description=f"{any_kind()}.")
     spec: TaskSpec = Field(TaskSpec(), description="What the task does, by its kind.")
     timeout: Duration | None = Field(None, description=_TIMEOUT)
     progress_deadline: Duration | None = Field(

@@ -1,7 +1,15 @@
 """Tasks: their kinds, and what they can fail with."""
 
 from kudo.tasks.errors import FatalTaskError, TaskError, TaskPath, TransientTaskError
-from kudo.tasks.kinds import DEFAULT_KIND, KINDS, check_task, kind_of, kinds_with, templates_of
+from kudo.tasks.kinds import (
+    DEFAULT_KIND,
+    KINDS,
+    any_kind,
+    check_task,
+    kind_of,
+    kinds_with,
+    templates_of,
+)
 
 __all__ = [
     "DEFAULT_KIND",
@@ -10,6 +18,7 @@ __all__ = [
     "TaskError",
     "TaskPath",
     "TransientTaskError",
+    "any_kind",
     "check_task",
     "kind_of",
     "kinds_with",

@@ -59,6 +59,12 @@ def templates_of(task: TaskFields) -> Iterator[TemplateUse]:
     return kind_of(task).templates(task)
 
 
+def any_kind() -> str:
+    """Return the names of all kinds, for people: `Apply, Delete or Dummy`."""
+    *first, last = KINDS
+    return f"{', '.join(first)} or {last}"
+
+
 def kinds_with(field: str) -> str:
     """Return the names of the kinds whose spec can have a field, for people."""
     return ", ".join(kind.name for kind in KINDS.values() if field in kind.fields)

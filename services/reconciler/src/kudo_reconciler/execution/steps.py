@@ -90,7 +90,7 @@ class StepRunner:
 
     def _only_deletes(self, step: StepContext, name: str) -> bool:
         try:
-            return self.tasks.only_deletes(step.task_context(name))
+            return step.task_context(name).only_deletes()
         except FatalTaskError:
             # The attempt at the task reports it, after the deletions that are in progress.
             return False

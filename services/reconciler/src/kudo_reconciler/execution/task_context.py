@@ -273,6 +273,10 @@ class RenderContext:
         path = replace(self.path, phase=ref.phase, step=ref.step, task=task.name)
         return RenderContext(self.instance, self.version, self.uid, path, ref, task, self.renderer)
 
+    def only_deletes(self) -> bool:
+        """Return whether the task creates nothing; raises as `Kind.only_deletes` does."""
+        return kind_of(self.task).only_deletes(self.task, self.texts)
+
     def texts(self) -> dict[str, str | None]:
         """Return the parameters that are strings; maps and arrays, which need parsing, as None."""
         raw = raw_values(self.version.parameters, self.instance.parameters)

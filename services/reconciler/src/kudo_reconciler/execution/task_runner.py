@@ -6,7 +6,7 @@ from typing import Protocol
 
 from kubeio.errors import InvalidPath, KubeError
 from kubeio.leader_election.elector import NotLeading
-from kudo.tasks import FatalTaskError, TransientTaskError, check_task, kind_of
+from kudo.tasks import FatalTaskError, TransientTaskError, check_task
 from kudo_reconciler.execution.task_context import TaskContext, TaskResult
 
 
@@ -52,10 +52,6 @@ class TaskRunner:
             # One that applies nothing has rendered nothing.
             context.memory.rendered.setdefault(context.key, frozenset())
         return result
-
-    def only_deletes(self, context: TaskContext) -> bool:
-        """Return whether a task creates nothing; raises as `Kind.only_deletes` does."""
-        return kind_of(context.task).only_deletes(context.task, context.texts)
 
     def _check(self, context: TaskContext) -> None:
         try:

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from kudo.tasks import kind_of
 from kudo_reconciler.execution.expected.ahead import Expected
 from kudo_reconciler.execution.task_context import RenderContext, TaskContext, TaskResult
 from kudo_reconciler.execution.task_runner import RunsTasks
@@ -27,12 +26,8 @@ class ToggleTask:
 
     async def run(self, context: TaskContext) -> TaskResult:
         """Apply or delete the objects; raises as these tasks do."""
-        return await (self.delete if _is_off(context) else self.apply).run(context)
+        return await (self.delete if context.only_deletes() else self.apply).run(context)
 
     @staticmethod
     async def expected(context: RenderContext, resolver: Resolver) -> Sequence[Expected]:
-        return () if _is_off(context) else await ApplyTask.expected(context, resolver)
-
-
-def _is_off(context: RenderContext) -> bool:
-    return kind_of(context.task).only_deletes(context.task, context.texts)
+        return () if context.only_deletes() else await ApplyTask.expected(context, resolver)
