@@ -99,6 +99,20 @@ def two_steps(**plans: Json) -> Json:
     )
 
 
+async def settled(world: World, condition: Callable[[Scrape], bool], what: str) -> Scrape:
+    """Wait for a condition and for the end of all reconciles; return what is counted by then.
+
+    What they write is seen before they are counted, and one scrape reads gauges and counters one
+    after the other.
+    """
+
+    def idle(m: Scrape) -> bool:
+        return m("kudo_queue_depth") == m("kudo_queue_longest_running_seconds") == 0
+
+    await until(world, lambda m: condition(m) and idle(m), what)
+    return await seen(world)
+
+
 def increased(before: Scrape, after: Scrape, name: str, **labels: str) -> float:
     return after(name, **labels) - before(name, **labels)
 
@@ -107,7 +121,7 @@ async def test_a_run_that_completes_changes_the_series_that_speak_of_it(world: W
     before = await seen(world)
     await world.apply(two_steps(), build.instance("i", "v-1"))
     await world.until_complete("i")
-    after = await until(
+    after = await settled(
         world,
         lambda m: m("kudo_instances", state="ready") > before("kudo_instances", state="ready"),
         "one more ready Instance",
@@ -158,7 +172,7 @@ async def test_a_run_that_fails_is_counted_with_its_reason(world: World) -> None
         two_steps(deploy=build.plan({"broken": ["broken"]})), build.instance("i", "v-1")
     )
     await world.until_failed("i")
-    after = await until(
+    after = await settled(
         world,
         lambda m: m("kudo_instances", state="failed") > before("kudo_instances", state="failed"),
         "one more failed Instance",
@@ -275,12 +289,14 @@ async def test_our_own_writes_cause_no_second_reconcile(world: World) -> None:
     await world.apply(version, build.instance("first", "one-1"))
     await world.until_complete("first")
     # Of the kinds that it has not seen the reconciler opens the watch first.
-    before = await until(world, lambda m: m("kudo_watches", resource="configmaps") == 1, "a watch")
+    before = await settled(
+        world, lambda m: m("kudo_watches", resource="configmaps") == 1, "a watch"
+    )
 
     for number in range(_DEPLOYS):
         await world.apply(build.instance(f"i{number}", "one-1"))
         await world.until_complete(f"i{number}")
-    after = await until(
+    after = await settled(
         world, lambda m: passes(m, "finished") >= passes(before, "finished") + _DEPLOYS, "the ends"
     )
 
