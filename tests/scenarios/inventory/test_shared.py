@@ -177,30 +177,6 @@ async def test_the_only_one_that_drops_a_cluster_scoped_object_prunes_it(
     assert set(await record(world)) == {"ConfigMap i-a"}
 
 
-async def test_the_seventeenth_sharer_is_on_record_and_the_last_of_all_deletes(
-    world: World, admin: Client, unique: str
-) -> None:
-    names = [f"i{number:02d}" for number in range(17)]
-    of = sharing(unique, **GOES)
-    done = await world.apply(of, *(build.instance(name, "v1") for name in names))
-    assert done.code == 0, done.output
-    for name in names:
-        await world.until_complete(name)
-        assert set(await record(world, name)) == {f"PriorityClass {unique}"}
-    live = await admin.get(PRIORITIES, unique)
-    assert live["metadata"]["annotations"][SHARED_BY].startswith("more than 16 Instances")
-
-    for name in names[:-1]:
-        await delete(world, name)
-    for name in names[:-1]:
-        await world.until_gone(INSTANCES, name)
-    assert await uid_of(admin, PRIORITIES, unique)
-
-    await delete(world, names[-1])
-    await world.until_gone(INSTANCES, names[-1])
-    await until_gone(admin, unique)
-
-
 async def test_a_delete_task_gives_up_the_share_and_takes_it_off_the_record(
     world: World, elsewhere: World, admin: Client, unique: str
 ) -> None:

@@ -16,7 +16,7 @@ from kubeio.errors import KubeError
 from kubeio.resource import Resource
 from kudo import names
 from kudo.identity import InstanceIdentity
-from kudo.objects.sharing import is_shared_by
+from kudo.objects.sharing import is_listed
 
 _OF_KUDO = f"{names.LABEL_HERITAGE}={names.HERITAGE}"
 _NEEDED = frozenset({"list", "create"})
@@ -111,7 +111,7 @@ async def _of_kind(client: Client, kind: Resource, one: InstanceIdentity) -> Fou
 
 def _is_its(obj: OwnedObject, one: InstanceIdentity) -> bool:
     if not obj.kind.namespaced:
-        return is_shared_by(obj.metadata, one)
+        return is_listed(obj.metadata, one)
     # An object of an Instance that had the same name before belongs to that one.
     return all(owner.get("uid") == one.uid for owner in obj.owners() if _is_instance(owner))
 

@@ -9,20 +9,14 @@ from kudo import names
 from kudo.identity import InstanceIdentity
 from kudo.objects.deletion_policy import is_retained
 from kudo.objects.inventory.pruning import why_kept
-from kudo.objects.sharing import (
-    MOST_NAMED,
-    goes_with_instance,
-    is_shared_by,
-    names_everybody,
-    sharers,
-)
+from kudo.objects.sharing import MOST_LISTED, goes_with_instance, is_of_kudo, lists_all, sharers
 
-_MANY: Final = f"more than {MOST_NAMED} Instances share it"
+_MANY: Final = f"{MOST_LISTED} Instances or more share it"
 _ASKS: Final = f'{names.ANNOTATION_DELETE_WITH_INSTANCE}: "true"'
 
 
 def others(metadata: JsonObject, one: InstanceIdentity) -> tuple[InstanceIdentity, ...]:
-    """Return the other Instances that the annotation names; they may be gone."""
+    """Return the other Instances that the annotation lists; they may be gone."""
     return tuple(other for other in sharers(metadata) if other != one)
 
 
@@ -30,7 +24,7 @@ def shared_with(live: Live, one: InstanceIdentity) -> str:
     """Return who else shares a cluster-scoped object; empty if nobody does."""
     if live.metadata is None or not live.entry.cluster_scoped:
         return ""
-    if not names_everybody(live.metadata):
+    if not lists_all(live.metadata):
         return _MANY.removesuffix(" share it")
     return _listed(map(str, others(live.metadata, one)))
 
@@ -43,7 +37,7 @@ def why_orphan_stays(live: Live, one: InstanceIdentity) -> str:
     """
     if live.metadata is None:
         return ""
-    if live.entry.cluster_scoped and not names_everybody(live.metadata):
+    if live.entry.cluster_scoped and not lists_all(live.metadata):
         return _MANY
     other = next(iter(others(live.metadata, one)), None) if live.entry.cluster_scoped else None
     return why_kept(live.entry, live.metadata, one, shared_with=other)
@@ -66,9 +60,9 @@ def why_left(live: Live, one: InstanceIdentity) -> str:
 
 
 def _why_shared_left(live: Live, metadata: JsonObject, one: InstanceIdentity) -> str:
-    shared = shared_with(live, one)
-    if names_everybody(metadata) and not is_shared_by(metadata, one):
+    if not is_of_kudo(metadata):
         return ""  # it is somebody else's
+    shared = shared_with(live, one)
     if shared:
         return f"shared with {shared}"
     group, kind = live.entry.place.group, live.entry.place.kind

@@ -1,6 +1,6 @@
 """Asks whether the Instances that share a cluster-scoped object still exist, as the user.
 
-The annotation of an object names its sharers; those that are gone stay in it.
+The annotation of an object lists its sharers; those that are gone stay in it.
 """
 
 from dataclasses import dataclass, field
@@ -13,11 +13,11 @@ from kubectl_kudo.inventory.keeping import others
 from kubeio.client import Client
 from kubeio.errors import ApiError, NotFound
 from kudo.identity import InstanceIdentity
-from kudo.objects.sharing import MOST_NAMED, last_sharer, names_everybody
+from kudo.objects.sharing import MOST_LISTED, lists_all
 
-_ASKED: Final = MOST_NAMED
-"""Instances of an object that are read at most; anybody who may change the object can name more."""
-_MANY: Final = f"more than {MOST_NAMED} Instances shared it"
+_ASKED: Final = MOST_LISTED
+"""Instances of an object that are read at most; anybody who may change the object can list more."""
+_MANY: Final = f"{MOST_LISTED} Instances or more shared it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +46,14 @@ class LivingSharers:
         Raises:
             ConnectionLost: the API server does not answer any more.
         """
-        named, doubt = _others(metadata, one), ""
-        for other in islice(named, _ASKED):
+        listed, doubt = others(metadata, one), ""
+        for other in islice(listed, _ASKED):
             exists = await self._exists(other)
             if exists:
                 return Sharing(other)
             if exists is None:
                 doubt = doubt or f"you may not read whether Instance {other} exists"
-        if len(named) > _ASKED or not names_everybody(metadata):
+        if len(listed) > _ASKED or not lists_all(metadata):
             return Sharing(doubt=_MANY)
         return Sharing(doubt=doubt)
 
@@ -75,10 +75,3 @@ class LivingSharers:
         except ValueError:  # no Instance can have such a name
             return False
         return bool(found["metadata"]["uid"] == one.uid)
-
-
-def _others(metadata: JsonObject, one: InstanceIdentity) -> tuple[InstanceIdentity, ...]:
-    """Return all others that the annotation names, also one that is not in its list."""
-    last = last_sharer(metadata)
-    named = others(metadata, one)
-    return named if last is None or last in {one, *named} else (*named, last)

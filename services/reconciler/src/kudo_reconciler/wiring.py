@@ -121,7 +121,7 @@ def controller_of(parts: Parts) -> Controller:
     objects = _Objects(
         discovery,
         Ownership(parts.instances, sharers),
-        Shares(parts.observer, sharers),
+        Shares(parts.observer, sharers, parts.recorder),
         PipePods(parts.accounts, parts.observer),
     )
     context = _context(parts, objects)
@@ -153,7 +153,7 @@ def controller_of(parts: Parts) -> Controller:
 
 
 def _context(parts: Parts, objects: _Objects) -> ReconcileContext:
-    discovery, ownership = objects.discovery, objects.ownership
+    discovery = objects.discovery
     return ReconcileContext(
         instances=parts.instances,
         versions=parts.versions,
@@ -162,7 +162,7 @@ def _context(parts: Parts, objects: _Objects) -> ReconcileContext:
         metrics=parts.metrics,
         clock=parts.clock,
         cluster_objects=ClusterObjects(
-            parts.accounts, discovery, parts.observer, ownership, objects.shares, parts.events
+            parts.accounts, discovery, parts.observer, objects.shares, parts.events
         ),
         pipe_pods=objects.pipe_pods,
         values=ValueChecks(parts.environment.jobs),
@@ -171,9 +171,7 @@ def _context(parts: Parts, objects: _Objects) -> ReconcileContext:
             parts.instances,
             parts.operations,
             parts.events,
-            Pruner(
-                parts.accounts, discovery, parts.observer, ownership, objects.shares, parts.recorder
-            ),
+            Pruner(parts.accounts, discovery, parts.observer, objects.shares, parts.recorder),
             Adopter(parts.accounts, discovery, parts.recorder),
             parts.stopping,
         ),

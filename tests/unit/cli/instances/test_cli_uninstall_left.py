@@ -41,8 +41,8 @@ def test_what_stays_is_told_with_the_reason(
 ) -> None:
     installed.add("clusterroles", shared(installed, "ours", "bar/milk/u", **DELETE))
     installed.add("clusterroles", shared(installed, "kept"))
-    many = {"kudo.dev/shared-by": "more than 16 Instances, the last one bar milk u"}
-    installed.add("clusterroles", {"metadata": {"name": "many", "annotations": many}})
+    many = [f"bar/milk{number}/u" for number in range(32)]
+    installed.add("clusterroles", shared(installed, "many", *many))
     installed.add("clusterroles", {"metadata": {"name": "theirs"}})
     retain = {"kudo.dev/deletion-policy": "retain"}
     installed.add("persistentvolumeclaims", {"metadata": {"name": "data", "annotations": retain}})
@@ -58,8 +58,8 @@ def test_what_stays_is_told_with_the_reason(
     assert (ran.code, ran.out) == (0, DELETED)
     assert ran.err == (
         "Warning: these cluster-scoped objects stay in the cluster: ClusterRole kept (without "
-        'kudo.dev/delete-with-instance: "true"), ClusterRole many (shared with more than 16 '
-        "Instances), ClusterRole ours (shared with bar/milk)\n"
+        'kudo.dev/delete-with-instance: "true"), ClusterRole many (shared with 32 '
+        "Instances or more), ClusterRole ours (shared with bar/milk)\n"
         "Warning: these objects stay in namespace kitchen: PersistentVolumeClaim data (retained), "
         "Secret key (it existed before)\n"
     )

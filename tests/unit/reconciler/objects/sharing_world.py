@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from kubeio.cache.informer import Informer
 from kubeio.cache.reflector import Timing
@@ -15,8 +15,13 @@ from kudo.identity import InstanceIdentity
 from kudo.names import ANNOTATION_SHARED_BY
 from kudo.objects.inventory.record import Entry, Place, inventory_of
 from kudo.objects.sharing import sharers
+from kudo_reconciler.clock import SystemClock
+from kudo_reconciler.events import EventRecorder
 from kudo_reconciler.keys import Key
+from kudo_reconciler.metrics.metrics import Metrics
 from kudo_reconciler.objects.observer import Observer
+from kudo_reconciler.objects.records.ignored import IgnoredEntries
+from kudo_reconciler.objects.records.recorder import Recorder
 from kudo_reconciler.objects.releasing.shares import Shares
 from kudo_reconciler.objects.sharing.sharers import Sharers
 from kudo_reconciler.resources import INSTANCES, INVENTORIES
@@ -31,6 +36,7 @@ from tests.support.apiserver.server import Request
 
 ROLES = Resource("rbac.authorization.k8s.io", "v1", "ClusterRole", "clusterroles", namespaced=False)
 PLACE = Place(ROLES.group, ROLES.kind, "", "role")
+# Before it is applied.
 ENTRY = Entry(PLACE, "v1", "clusterroles", plan="deploy", task="apply")
 
 
@@ -67,12 +73,21 @@ class Process:
         change = {"resourceVersion": metadata["resourceVersion"], "annotations": annotations}
         return await self.client.merge_patch(ROLES, "role", {"metadata": change})
 
-    async def leave(self, one: InstanceIdentity) -> JsonObject:
-        await self.shares.remove_sharer(ROLES, await self.role(), one, client=self.client)
-        return await self.role()
+    async def leave(
+        self, one: InstanceIdentity, read: JsonObject | None = None
+    ) -> tuple[JsonObject, InstanceIdentity | None]:
+        """Give up a share; return the role after that, and who shares it still."""
+        role = read or await self.role()
+        return await self.shares.give_up(ROLES, role, one, client=self.client)
 
     async def another(self, one: InstanceIdentity) -> InstanceIdentity | None:
-        return await self.sharers.another((await self.role())["metadata"], PLACE, one)
+        return await self.sharers.another(ROLES, (await self.role())["metadata"], one)
+
+    async def delete(self, role: JsonObject) -> None:
+        """Delete the role as it was read."""
+        metadata = role["metadata"]
+        uid, version = metadata["uid"], metadata["resourceVersion"]
+        await self.client.delete(ROLES, "role", uid=uid, resource_version=version)
 
 
 @dataclass
@@ -82,6 +97,7 @@ class World:
     cluster: MemoryCluster
     admin: Client
     group: asyncio.TaskGroup
+    entry: Entry
     processes: list[Process] = field(default_factory=list)
 
     def process(self) -> Process:
@@ -96,7 +112,10 @@ class World:
         woken: asyncio.Queue[Key] = asyncio.Queue()
         observer = Observer(client, self.group, woken.put_nowait, Timing(), inventories=inventories)
         known = Sharers(instances, inventories)
-        made = Process(client, network.seen, known, Shares(observer, known), observer, woken)
+        events = EventRecorder(client, SystemClock(), Metrics())
+        recorder = Recorder(inventories, IgnoredEntries(inventories, events))
+        shares = Shares(observer, known, recorder)
+        made = Process(client, network.seen, known, shares, observer, woken)
         self.processes.append(made)
         return made
 
@@ -108,17 +127,17 @@ class World:
         return InstanceIdentity("ns", name, body["metadata"]["uid"])
 
     async def record(self, one: InstanceIdentity, *entries: Entry) -> None:
-        """Have an Instance put objects on record: the role."""
-        body = inventory_of(one, 0, entries or [ENTRY], complete=True)
+        """Have an Instance put objects on record: the role, which it has applied."""
+        body = inventory_of(one, 0, entries or [self.entry], complete=True)
         stored = await self.admin.create(INVENTORIES, body, namespace="ns")
         for process in self.processes:
             process.sharers.inventories.informer.observe(stored)
 
-    async def recorded(self, count: int, first: int = 0) -> list[InstanceIdentity]:
-        """Create Instances that have the role on record."""
+    async def recorded(self, count: int, first: int = 0, *entries: Entry) -> list[InstanceIdentity]:
+        """Create Instances that have applied the role, by their record."""
         made = [await self.instance(f"i{number:04}") for number in range(first, first + count)]
         for one in made:
-            await self.record(one)
+            await self.record(one, *entries)
         return made
 
     async def delete(self, one: InstanceIdentity) -> None:
@@ -137,9 +156,10 @@ async def world() -> AsyncIterator[World]:
     admin, _ = cluster.client()
     labels = {"heritage": "kudo"}
     role = {"apiVersion": ROLES.api_version, "kind": ROLES.kind, "rules": []}
-    await admin.create(ROLES, {**role, "metadata": {"name": "role", "labels": labels}})
+    made = await admin.create(ROLES, {**role, "metadata": {"name": "role", "labels": labels}})
+    entry = replace(ENTRY, uid=made["metadata"]["uid"])
     async with asyncio.TaskGroup() as group:
-        found = World(cluster, admin, group)
+        found = World(cluster, admin, group, entry)
         found.process()
         yield found
         for one in found.processes:

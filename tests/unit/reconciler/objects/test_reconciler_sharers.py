@@ -1,17 +1,18 @@
 """Who shares a cluster-scoped object: what is written on it, and who is asked before a deletion."""
 
+import asyncio
 import sys
 from types import FrameType
 
 import pytest
 
-from kubeio.errors import Conflict
+from kubeio.errors import Conflict, Invalid, NotFound
 from kudo.api import JsonObject
 from kudo.identity import InstanceIdentity
-from kudo.objects.sharing import last_sharer, names_everybody, shared_by, sharers
-from kudo_reconciler.objects.sharing.left_shares import LeftShares
-from kudo_reconciler.resources import INVENTORIES
+from kudo.objects.sharing import MOST_LISTED, shared_by, sharers
+from kudo_reconciler.resources import INSTANCES
 from tests.unit.reconciler.objects.sharing_world import (
+    ENTRY,
     PLACE,
     ROLES,
     Process,
@@ -30,20 +31,17 @@ async def shared(found: World, count: int) -> tuple[Process, list[InstanceIdenti
     return process, some
 
 
-# What is written
+# What is listed
 
 
-async def test_up_to_sixteen_are_listed_and_of_more_the_last_one_is_named() -> None:
+async def test_all_are_listed_and_of_many_as_many_as_there_is_room_for() -> None:
     async with world() as found:
-        process, some = await shared(found, 16)
+        process, some = await shared(found, MOST_LISTED)
         assert text_of(await process.role()) == shared_by(some)
-        one, another = await found.recorded(2, first=16)
-        role = await process.share(one)
-        assert text_of(role).startswith("more than 16 Instances, the last one ns i0016 ")
-        assert last_sharer(role["metadata"]) == one
-        role = await process.share(another)
-        assert last_sharer(role["metadata"]) == another
-        assert listed(role) == some
+        for one in await found.recorded(3, first=MOST_LISTED):
+            role = await process.share(one)
+            assert one in listed(role)
+            assert len(listed(role)) == MOST_LISTED
 
 
 async def test_each_share_changes_the_object() -> None:
@@ -56,48 +54,40 @@ async def test_each_share_changes_the_object() -> None:
         assert len(versions) == 40
 
 
-async def test_who_is_named_already_changes_nothing() -> None:
+async def test_who_is_listed_already_changes_nothing() -> None:
     async with world() as found:
-        process, some = await shared(found, 20)
+        process, some = await shared(found, 40)
         before = await process.role()
         for one in (some[0], some[-1]):
             assert await process.share(one) == before
 
 
-async def test_when_few_are_left_all_are_listed_again() -> None:
+async def test_when_some_of_many_leave_others_take_their_room() -> None:
     async with world() as found:
-        process, some = await shared(found, 18)
+        process, some = await shared(found, 35)
+        for one in some[:5]:
+            role, another = await process.leave(one)
+            assert another in some[1:]
+        # The next ones were not listed.
+        assert listed(role) == some[5:]
+
+
+async def test_who_is_not_listed_leaves_without_a_write_to_the_object() -> None:
+    async with world() as found:
+        process, some = await shared(found, 35)
         before = await process.role()
-        role = await process.leave(some[16])
-        # Neither listed nor the last one: the object says already what it has to.
-        assert role == before
-        role = await process.leave(some[3])
-        assert text_of(role) == shared_by([one for one in some if one not in (some[16], some[3])])
-
-
-async def test_the_last_one_leaves() -> None:
-    async with world() as found:
-        process, some = await shared(found, 20)
-        role = await process.leave(some[-1])
-        last = last_sharer(role["metadata"])
-        assert last in some[:-1]
-        assert listed(role) == some[:16]
+        (unlisted, *_) = [one for one in some if one not in listed(before)]
+        after, another = await process.leave(unlisted)
+        assert after == before
+        assert another is not None
 
 
 async def test_nobody_is_left() -> None:
     async with world() as found:
-        process, some = await shared(found, 17)
-        for one in some:
-            await process.leave(one)
-        assert "annotations" not in (await process.role())["metadata"]
-
-
-async def test_room_on_the_object_goes_to_who_shares_it_next() -> None:
-    async with world() as found:
-        process, some = await shared(found, 30)
-        await process.leave(some[0])
-        role = await process.share(some[20])
-        assert listed(role) == [*some[1:16], some[20]]
+        process, some = await shared(found, 35)
+        for one in some[:-1]:
+            assert (await process.leave(one))[1] is not None
+        assert (await process.leave(some[-1]))[1] is None
 
 
 async def test_a_share_costs_the_same_with_two_and_with_hundreds() -> None:
@@ -112,7 +102,7 @@ async def test_a_share_costs_the_same_with_two_and_with_hundreds() -> None:
         assert sent[0] == sent[1] == ["GET role", "PATCH role"]
 
 
-# Taking over from older releases
+# Taking over from other releases
 
 
 async def test_who_has_no_record_stays_listed_whatever_the_number() -> None:
@@ -122,14 +112,13 @@ async def test_who_has_no_record_stays_listed_whatever_the_number() -> None:
         await found.annotate(shared_by(former))
         (one,) = await found.recorded(1)
         role = await process.share(one)
-        assert last_sharer(role["metadata"]) == one
-        assert set(listed(role)) == set(former)
+        assert set(listed(role)) == {*former, one}
         # From now on the record tells of these, and the list shrinks.
         for each in former[:30]:
             await found.record(each)
         role = await process.share(one)
-        assert set(former[30:]) <= set(listed(role))
-        assert len(listed(role)) == 16
+        assert {*former[30:], one} <= set(listed(role))
+        assert len(listed(role)) == MOST_LISTED
 
 
 async def test_who_is_gone_is_not_listed_any_more() -> None:
@@ -149,6 +138,15 @@ async def test_a_share_of_a_former_release_counts_before_a_deletion() -> None:
         assert await process.another(one) == former
 
 
+async def test_what_the_release_before_wrote_of_many_is_listed_again() -> None:
+    async with world() as found:
+        process, some = await shared(found, 20)
+        last = f"{some[19].namespace} {some[19].name} {some[19].uid}"
+        await found.annotate(f"more than 16 Instances, the last one {last},{shared_by(some[:3])}")
+        assert await process.another(some[0]) is not None
+        assert text_of(await process.share(some[5])) == shared_by(some)
+
+
 # Who is asked before a deletion
 
 
@@ -156,16 +154,9 @@ async def test_one_that_exists_is_enough() -> None:
     async with world() as found:
         process, some = await shared(found, 200)
         process.sent.clear()
-        assert await process.another(some[0]) == some[1]
-        assert process.sent == ["GET role", "GET i0001"]
-
-
-async def test_those_on_record_are_asked_when_nobody_is_left_that_is_listed() -> None:
-    async with world() as found:
-        process, some = await shared(found, 20)
-        for one in (*some[:16], some[19]):
-            await found.delete(one)
-        assert await process.another(some[0]) == some[16]
+        assert await process.another(some[0]) in some[1:]
+        (role, other) = process.sent
+        assert (role, other[:5]) == ("GET role", "GET i")
 
 
 async def test_nobody_shares_an_object_when_all_are_gone() -> None:
@@ -176,37 +167,65 @@ async def test_nobody_shares_an_object_when_all_are_gone() -> None:
         assert await process.another(some[0]) is None
 
 
-async def test_a_record_counts_where_somebody_removed_the_annotation() -> None:
+@pytest.mark.parametrize("count", [2, 40])
+async def test_the_record_decides_whatever_the_list_says(count: int) -> None:
     async with world() as found:
-        process, some = await shared(found, 2)
-        await found.annotate(None)
-        assert await process.another(some[0]) == some[1]
-
-
-async def test_who_is_only_on_record_of_an_object_that_names_all_does_not_count() -> None:
-    async with world() as found:
-        process, some = await shared(found, 16)
-        await found.recorded(1, first=16)
+        process, some = await shared(found, count)
+        mine = some[0]
+        for text in (None, shared_by([mine]), ",,"):
+            await found.annotate(text)
+            assert await process.another(mine) in some[1:]
+        # All of them live, and none has it on record any more.
         for one in some[1:]:
             await process.leave(one)
-        process.sent.clear()
-        assert await process.another(some[0]) is None
-        assert process.sent == ["GET role"]
+        await found.annotate(shared_by(some))
+        assert await process.another(mine) is None
 
 
-async def test_a_list_that_an_older_release_wrote_may_lack_some_that_are_on_record() -> None:
+async def test_who_has_an_object_on_record_and_has_not_applied_it_does_not_count() -> None:
     async with world() as found:
-        process, some = await shared(found, 18)
-        ghosts = [InstanceIdentity("ns", f"ghost{number}", "none") for number in range(16)]
-        await found.annotate(shared_by([*ghosts, some[0]]))
+        process, some = await shared(found, 2)
+        (late,) = await found.recorded(1, 2, ENTRY)
+        assert await process.another(late) in some
+        for one in some:
+            role, another = await process.leave(one)
+        assert another is None
+        # It applies it now, and the deletion fails.
+        await process.share(late)
+        with pytest.raises(Conflict):
+            await process.delete(role)
+        assert await process.another(some[0]) == late
+
+
+async def test_an_object_that_was_made_again_is_shared_by_who_has_applied_that_one() -> None:
+    async with world() as found:
+        process, some = await shared(found, 3)
+        await found.admin.delete(ROLES, "role")
+        labels = {"heritage": "kudo"}
+        metadata = {"name": "role", "labels": labels}
+        body = {"apiVersion": ROLES.api_version, "kind": ROLES.kind, "metadata": metadata}
+        await found.admin.create(ROLES, {**body, "rules": []})
+        await process.share(some[1])
         assert await process.another(some[0]) == some[1]
+        assert await process.another(some[1]) is None
+
+
+async def test_nobody_is_left_out_of_who_shares_what_many_do() -> None:
+    async with world() as found:
+        process, some = await shared(found, MOST_LISTED + 8)
+        (unknown,) = await found.recorded(1, 500, ENTRY)
+        await process.share(unknown)
+        for one in some:
+            await found.delete(one)
+        await found.annotate(shared_by(some[:MOST_LISTED]))
+        assert await process.another(some[0]) == unknown
 
 
 async def test_a_record_of_an_instance_that_is_gone_or_another_one_now_does_not_count() -> None:
     async with world() as found:
         process, some = await shared(found, 1)
         await found.annotate(None)
-        (crashed,) = await found.recorded(1, first=1)
+        (crashed,) = await found.recorded(1, 1, ENTRY)
         assert await process.another(some[0]) == crashed
         await found.delete(crashed)
         assert await process.another(some[0]) is None
@@ -215,49 +234,86 @@ async def test_a_record_of_an_instance_that_is_gone_or_another_one_now_does_not_
         assert await process.another(some[0]) is None
 
 
-async def test_a_record_that_has_lost_the_object_since_does_not_count() -> None:
+# Several that leave or come at the same time
+
+
+@pytest.mark.parametrize("count", [2, 3, 40])
+async def test_of_some_that_leave_together_the_last_to_ask_finds_nobody(count: int) -> None:
     async with world() as found:
-        process, some = await shared(found, 1)
-        await found.annotate(None)
-        mine = await found.instance("mine")
-        await found.record(mine)
-        (stored,) = [
-            one
-            for one in (await found.admin.list(INVENTORIES, namespace="ns")).items
-            if one["metadata"]["name"].startswith("mine.")
-        ]
-        stored["objects"] = []
-        # The cache does not know yet.
-        await found.admin.replace(INVENTORIES, stored)
-        assert process.sharers.inventories.has_share(mine, PLACE)
-        assert await process.another(some[0]) is None
+        process, some = await shared(found, count)
+
+        async def leave(one: InstanceIdentity) -> InstanceIdentity | None:
+            while True:
+                try:
+                    return (await process.leave(one))[1]
+                except (Conflict, Invalid):
+                    continue
+
+        others = await asyncio.gather(*map(leave, some))
+        assert None in others
+        # They are on record until the end of their runs, as such that leave.
+        records = [process.sharers.inventories.cached(one) for one in some]
+        assert all(record and record.entries[PLACE].leaving for record in records)
 
 
-async def test_each_of_two_that_leave_together_does_not_count_for_the_other() -> None:
+async def test_who_comes_back_counts_again() -> None:
     async with world() as found:
         process, some = await shared(found, 2)
         await process.leave(some[0])
-        # Its record tells of the object until the end of its run.
-        assert process.sharers.inventories.has_share(some[0], PLACE)
         assert await process.another(some[1]) is None
+        back = process.shares.recorder
+        await back.save(some[0], lambda record: record.merged([ENTRY]))
         await process.share(some[0])
         assert await process.another(some[1]) == some[0]
 
 
-def test_shares_that_were_given_up_are_forgotten_in_their_order() -> None:
-    one, two, three = (InstanceIdentity("ns", name, name) for name in "abc")
-    left = LeftShares(most=2)
-    for each in (one, two, three):
-        left.add(each, PLACE)
-    assert [(each, PLACE) in left for each in (one, two, three)] == [False, True, True]
-    left.discard(two, PLACE)
-    assert (two, PLACE) not in left
+@pytest.mark.parametrize("count", [2, MOST_LISTED, 40])
+async def test_a_deletion_that_was_decided_before_a_share_fails(count: int) -> None:
+    async with world() as found:
+        process, some = await shared(found, count)
+        for one in some:
+            role, another = await process.leave(one)
+        assert another is None
+        (late,) = await found.recorded(1, first=500)
+        await process.share(late)
+        with pytest.raises(Conflict):
+            await process.delete(role)
+        assert await process.another(some[0]) == late
+
+
+async def test_a_share_after_a_deletion_creates_the_object_again() -> None:
+    async with world() as found:
+        process, some = await shared(found, 1)
+        role, another = await process.leave(some[0])
+        (late,) = await found.recorded(1, first=500)
+        assert another is None
+        await process.delete(role)
+        with pytest.raises(NotFound):
+            await process.share(late, role)
+
+
+async def test_a_crash_while_a_share_is_given_up_keeps_the_object_for_who_comes_back() -> None:
+    async with world() as found:
+        former, some = await shared(found, 2)
+        leader = found.process()
+        for one in some:
+            body = await found.admin.get(INSTANCES, one.name, namespace="ns")
+            leader.sharers.instances.informer.observe(body)
+            await leader.sharers.inventories.live(one)
+        # The former leader has taken it off the list, and dies before the record is written.
+        role = await former.shares.unlist(ROLES, await former.role(), some[0], client=former.client)
+        assert listed(role) == [some[1]]
+        assert await leader.another(some[1]) == some[0]
+        before = role["metadata"]["resourceVersion"]
+        role = await leader.share(some[0])
+        assert listed(role) == some
+        assert role["metadata"]["resourceVersion"] != before
 
 
 # Two processes
 
 
-@pytest.mark.parametrize("count", [1, 16, 30])
+@pytest.mark.parametrize("count", [1, 16, 40])
 async def test_a_delayed_deletion_of_a_former_leader_spares_what_is_shared_since(
     count: int,
 ) -> None:
@@ -268,43 +324,37 @@ async def test_a_delayed_deletion_of_a_former_leader_spares_what_is_shared_since
             await found.delete(one)
         role = await former.role()
         # It has made sure that nobody shares the object, and its request is on the way.
-        assert await former.sharers.another(role["metadata"], PLACE, some[0]) is None
+        assert await former.sharers.another(ROLES, role["metadata"], some[0]) is None
         (late,) = await found.recorded(1, first=500)
         await leader.share(late)
-        metadata = role["metadata"]
         with pytest.raises(Conflict):
-            await former.client.delete(
-                ROLES, "role", uid=metadata["uid"], resource_version=metadata["resourceVersion"]
-            )
+            await former.delete(role)
         assert await former.another(some[0]) == late
 
 
-async def test_a_process_whose_cache_may_lack_sharers_deletes_nothing_that_names_not_all() -> None:
+async def test_a_process_whose_cache_may_lack_sharers_believes_a_list_that_is_not_full() -> None:
     async with world() as found:
-        process, some = await shared(found, 17)
+        _, some = await shared(found, 3)
+        started = found.process()
+        started.sharers.inventories.freshness.forget_term()
+        for one in some:
+            await started.sharers.inventories.live(one)
+        assert await started.another(some[0]) == some[1]
+        for one in some[1:]:
+            await found.delete(one)
+        assert await started.another(some[0]) is None
+
+
+async def test_a_process_whose_cache_may_lack_sharers_deletes_nothing_of_many() -> None:
+    async with world() as found:
+        process, some = await shared(found, 33)
         for one in some:
             await found.delete(one)
         process.sharers.inventories.freshness.forget_term()
         with pytest.raises(Conflict, match="who shares ClusterRole role is not known yet"):
             await process.another(some[0])
-        await found.annotate(shared_by(some[:3]))
-        assert await process.another(some[0]) is None
-
-
-@pytest.mark.parametrize("gone", [3, 17])
-async def test_a_process_whose_cache_may_lack_sharers_goes_on_to_say_that_they_are_many(
-    gone: int,
-) -> None:
-    async with world() as found:
-        _, some = await shared(found, 17)
-        started = found.process()
-        started.sharers.inventories.freshness.forget_term()
-        for one in some[:gone]:
-            role = await started.leave(one)
-            assert not names_everybody(role["metadata"])
-        (late,) = await found.recorded(1, first=17)
-        role = await started.share(late)
-        assert last_sharer(role["metadata"]) == late
+        with pytest.raises(Conflict, match="who shares ClusterRole role is not known yet"):
+            await process.leave(some[0])
 
 
 async def test_a_process_with_empty_caches_removes_nobody() -> None:
@@ -318,9 +368,9 @@ async def test_a_process_with_empty_caches_removes_nobody() -> None:
 
 async def test_the_work_of_a_share_does_not_grow_with_the_sharers() -> None:
     async with world() as found:
-        process, _ = await shared(found, 20)
+        process, _ = await shared(found, 40)
         calls = []
-        for first, more in ((20, 1), (100, 400), (600, 1)):
+        for first, more in ((40, 1), (100, 400), (600, 1)):
             some = await found.recorded(more, first=first)
             metadata = (await process.role())["metadata"]
             calls.append(await _calls(process, metadata, some[-1]))

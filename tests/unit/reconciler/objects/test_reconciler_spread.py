@@ -56,8 +56,8 @@ async def test_a_deletion_enqueues_all_that_share_an_object() -> None:
 
 async def test_a_share_of_an_object_of_many_enqueues_nobody() -> None:
     async with world() as found:
-        process, _ = await watched(found, 30)
-        (late,) = await found.recorded(1, first=30)
+        process, _ = await watched(found, 40)
+        (late,) = await found.recorded(1, first=40)
         role = await process.share(late)
         # As its event: nothing is awaited, and whoever it concerned would be in the queue.
         process.observer.read(ROLES, role)

@@ -85,7 +85,8 @@ def test_a_share_that_a_run_takes_and_gives_up_leaves_the_record() -> None:
         apply, delete = (build.task(kind, kind, "role.yaml") for kind in ("Apply", "Delete"))
         of = operator(TEMPLATES, [apply, delete], deploy=[["Apply"], ["Delete"]])
         await scene.install("i", of=of)
-        assert writes(scene) == ["POST", "PUT"]
+        # Others must know that it leaves before the object is deleted.
+        assert writes(scene) == ["POST", "PUT", "PUT"]
         assert on_record(scene) == {}
         assert scene.stored(ROLES, "i") is None
 

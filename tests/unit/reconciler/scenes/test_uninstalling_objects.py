@@ -11,6 +11,7 @@ from collections.abc import Callable
 import pytest
 
 from kudo.api import JsonObject
+from kudo.objects.sharing import sharers
 from kudo_reconciler.resources import INVENTORIES
 from tests.support.apiserver import status
 from tests.support.apiserver.server import Request
@@ -266,11 +267,11 @@ def test_uninstall_waits_for_an_api_server_that_fails() -> None:
 
 def test_uninstall_of_all_that_share_an_object_deletes_it_however_many_they_are() -> None:
     async def body(scene: Scene) -> None:
-        names = [f"i{number:02}" for number in range(17)]
+        names = [f"i{number:02}" for number in range(33)]
         await scene.install(*names, of=version(role(**GOES), deploy=["apply"]))
         stored = scene.stored(ROLES, "role")
         assert stored is not None
-        assert stored["metadata"]["annotations"][SHARED_BY].startswith("more than 16 Instances, ")
+        assert len(sharers(stored["metadata"])) == 32
         for name in names:
             await scene.life.user.delete(name)
         await asyncio.sleep(120)
@@ -282,13 +283,13 @@ def test_uninstall_of_all_that_share_an_object_deletes_it_however_many_they_are(
 
 def test_uninstall_of_some_keeps_the_object_for_the_others() -> None:
     async def body(scene: Scene) -> None:
-        names = [f"i{number:02}" for number in range(17)]
+        names = [f"i{number:02}" for number in range(33)]
         await scene.install(*names, of=version(role(**GOES), deploy=["apply"]))
-        for name in names[:16]:
+        for name in names[:32]:
             await scene.life.user.delete(name)
         await asyncio.sleep(120)
         assert scene.stored(ROLES, "role") is not None
-        await scene.delete(names[16])
+        await scene.delete(names[32])
         assert scene.stored(ROLES, "role") is None
 
     play(body)
@@ -297,7 +298,7 @@ def test_uninstall_of_some_keeps_the_object_for_the_others() -> None:
 @pytest.mark.parametrize("many", [False, True])
 def test_an_instance_that_is_deleted_without_a_release_is_told_what_stays(many: bool) -> None:
     async def body(scene: Scene) -> None:
-        names = [f"i{number:02}" for number in range(17 if many else 2)]
+        names = [f"i{number:02}" for number in range(33 if many else 2)]
         await scene.install(*names, of=version(role(), deploy=["apply"]))
         # The collector of a real cluster is not as fast.
         scene.network.late["inventories"] = 5.0

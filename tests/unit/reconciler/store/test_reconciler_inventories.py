@@ -267,14 +267,32 @@ def test_entries_that_no_plan_can_have_made_are_left_out_and_counted() -> None:
 
 def test_sharers_are_found_by_object_and_shares_by_instance() -> None:
     async def body(world: World) -> None:
-        role = Entry(ROLE, "v1", "clusterroles", "deploy", "apply")
+        role = Entry(ROLE, "v1", "clusterroles", "deploy", "apply", uid="u")
         for one in (ONE, OTHER):
             await world.store.save(one, adding(role, entry()))
-        assert world.store.sharers(ROLE) == {ONE, OTHER}
-        assert world.store.sharers(entry().place) == frozenset()
+        assert {*world.store.some_sharers(ROLE)} == {ONE, OTHER}
+        assert {*world.store.some_sharers(entry().place)} == set()
         assert world.store.shares(ONE) == [role]
         await world.store.save(ONE, lambda record: record.without([ROLE]))
-        assert world.store.sharers(ROLE) == {OTHER}
+        assert {*world.store.some_sharers(ROLE)} == {OTHER}
+
+    run(body)
+
+
+def test_sharers_are_found_by_the_uid_of_the_object_and_not_while_they_leave() -> None:
+    async def body(world: World) -> None:
+        role = Entry(ROLE, "v1", "clusterroles", "deploy", "apply")
+        await world.store.save(ONE, adding(role))
+        await world.store.save(OTHER, adding(replace(role, uid="u")))
+        assert {*world.store.some_sharers(ROLE, "u")} == {OTHER}
+        assert {*world.store.some_sharers(ROLE, "another")} == set()
+        await world.store.save(OTHER, lambda record: record.leaving([ROLE]))
+        assert {*world.store.some_sharers(ROLE, "u")} == set()
+        assert {*world.store.some_sharers(ROLE)} == {ONE}
+        assert not world.store.has_share(OTHER, ROLE)
+        # It is applied again.
+        await world.store.save(OTHER, adding(role))
+        assert {*world.store.some_sharers(ROLE, "u")} == {OTHER}
 
     run(body)
 

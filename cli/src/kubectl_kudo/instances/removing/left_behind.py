@@ -19,7 +19,7 @@ from kubeio.resource import Resource
 from kudo import names
 from kudo.identity import InstanceIdentity
 from kudo.objects.inventory.record import Entry, Place, Record
-from kudo.objects.sharing import goes_with_instance, is_shared_by, names_everybody, sharers
+from kudo.objects.sharing import goes_with_instance, is_listed, lists_all, sharers
 
 _SELECTOR = f"{names.LABEL_HERITAGE}={names.HERITAGE}"
 _IN_CLUSTER = "these cluster-scoped objects stay in the cluster"
@@ -97,13 +97,11 @@ async def _of_kind(
 
 
 def _is_shared(kind: Resource, metadata: JsonObject, one: InstanceIdentity, record: Record) -> bool:
-    """Return whether an Instance shares an object: if that does not name all, by the record."""
-    if is_shared_by(metadata, one):
-        return True
-    on_record = record.get(Place(kind.group, kind.kind, "", metadata["name"])) is not None
-    return on_record and not names_everybody(metadata)
+    """Return whether an Instance shares an object, which may not list it."""
+    place = Place(kind.group, kind.kind, "", metadata["name"])
+    return is_listed(metadata, one) or record.get(place) is not None
 
 
 def _stays(kind: Resource, metadata: JsonObject) -> bool:
-    others = len(sharers(metadata)) > 1 or not names_everybody(metadata)
+    others = len(sharers(metadata)) > 1 or not lists_all(metadata)
     return others or not goes_with_instance(kind.group, kind.kind, metadata)

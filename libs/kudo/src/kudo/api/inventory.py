@@ -47,6 +47,10 @@ class InventoryObject(ApiModel):
     orphaned_by: Name | None = Field(
         None, description="The run after which no task applies it any more."
     )
+    leaving: bool | None = Field(
+        None,
+        description="Whether the Instance shares it no more; it is deleted if no other one does.",
+    )
 
 
 class Inventory(ApiObject):

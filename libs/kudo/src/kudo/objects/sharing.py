@@ -1,8 +1,11 @@
 """Sharing of cluster-scoped objects between Instances.
 
-Owner references cannot be used, since an owner must be in the object's namespace. An annotation
-names the Instances that applied the object, as `namespace/name/uid`. If they are many, it names the
-last one and some others, and the Inventories tell who the rest is; `inventory.sharers` writes it.
+Owner references cannot be used, since an owner must be in the object's namespace. The Inventories
+of Instances tell who shares an object. Its annotation `kudo.dev/shared-by` lists them as
+`namespace/name/uid`, all or `MOST_LISTED` of them: it tells users, and older releases, which read
+nothing else; and it tells of Instances whose record is not complete. Each new share changes it, so
+that a deletion that was decided before fails.
+
 Whether the object is deleted with the last of them is decided by its template; some kinds always
 stay.
 """
@@ -21,10 +24,12 @@ from kudo.objects.deletion_policy import is_retained
 if TYPE_CHECKING:  # the models cost the command line a third of its time
     from kudo.api import Instance, Json, JsonObject
 
-MOST_NAMED: Final = 16
-"""Instances that the annotation names if it names all."""
-MANY: Final = f"more than {MOST_NAMED} Instances, the last one "
-"""What it begins with if it does not: then follow namespace, name and uid, without slashes."""
+MOST_LISTED: Final = 32
+"""Instances that the annotation lists.
+
+The release before this one takes up to 16 for all that share an object. What it leaves of a full
+list is more, so it never takes the rest of many for all.
+"""
 _NEVER_DELETED = frozenset(
     {
         ("apiextensions.k8s.io", "CustomResourceDefinition"),
@@ -59,52 +64,44 @@ _SERVER_METADATA = frozenset(
 
 def sharers(metadata: Mapping[str, Json]) -> tuple[InstanceIdentity, ...]:
     """Return the Instances that the annotation lists; what cannot be read is left out."""
-    return _read(_annotation(metadata))
+    return _read(_annotation(metadata))[0]
 
 
-def last_sharer(metadata: Mapping[str, Json]) -> InstanceIdentity | None:
-    """Return the last Instance that began to share an object, if too many share it to list all."""
-    text = _annotation(metadata)
-    if not text.startswith(MANY):
-        return None
-    parts = text.removeprefix(MANY).partition(",")[0].split(" ")
-    return InstanceIdentity(*parts) if len(parts) == 3 and all(parts) else None
+def lists_all(metadata: Mapping[str, Json]) -> bool:
+    """Return whether the annotation, if there is one, lists all that share an object.
 
-
-def names_everybody(metadata: Mapping[str, Json]) -> bool:
-    """Return whether the annotation of an object, if it has one, names all that share it."""
-    return not _annotation(metadata).startswith(MANY)
+    A full list may lack some, and so may one with texts that name no Instance.
+    """
+    listed, is_whole = _read(_annotation(metadata))
+    return is_whole and len(listed) < MOST_LISTED
 
 
 def _annotation(metadata: Mapping[str, Json]) -> str:
     return str((metadata.get("annotations") or {}).get(names.ANNOTATION_SHARED_BY) or "")
 
 
-@lru_cache(maxsize=4)  # an event of an object with thousands of sharers asks again and again
-def _read(text: str) -> tuple[InstanceIdentity, ...]:
-    parts = (tuple(entry.split("/")) for entry in text.split(","))
-    found = sorted({part for part in parts if len(part) == 3 and all(part)})
-    return tuple(InstanceIdentity(*part) for part in found)
+@lru_cache(maxsize=4)  # an event of an object with many sharers asks again and again
+def _read(text: str) -> tuple[tuple[InstanceIdentity, ...], bool]:
+    """Return the Instances in an annotation, and whether there is nothing else in it."""
+    parts = [tuple(entry.split("/")) for entry in text.split(",")] if text else []
+    found = [part for part in parts if len(part) == 3 and all(part)]
+    listed = tuple(InstanceIdentity(*part) for part in sorted(set(found)))
+    return listed, len(found) == len(parts)
 
 
-def is_shared_by(metadata: Mapping[str, Json], one: InstanceIdentity) -> bool:
-    """Return whether the annotation names an Instance."""
-    return is_listed(metadata, one) or one == last_sharer(metadata)
+def is_listed(metadata: Mapping[str, Json], one: InstanceIdentity) -> bool:
+    """Return whether the annotation lists an Instance."""
+    # Of a long text no more is read than that it may name it.
+    return one.uid in _annotation(metadata) and one in sharers(metadata)
 
 
 def told(metadata: Mapping[str, Json], other: InstanceIdentity) -> str:
     """Return how a user is told of another Instance that shares an object.
 
-    It is named only if the annotation names it: a tenant who reads the object knows it then. The
+    It is named only if the annotation lists it: a tenant who reads the object knows it then. The
     reconciler also finds others, in namespaces of which the tenant may know nothing.
     """
-    return f"Instance {other}" if is_shared_by(metadata, other) else "another Instance"
-
-
-def is_listed(metadata: Mapping[str, Json], one: InstanceIdentity) -> bool:
-    """Return whether the annotation lists an Instance."""
-    # Of an object with thousands of others no more is read than that it may be named.
-    return one.uid in _annotation(metadata) and one in sharers(metadata)
+    return f"Instance {other}" if is_listed(metadata, other) else "another Instance"
 
 
 def shared_by(instances: Iterable[InstanceIdentity]) -> str:
@@ -115,12 +112,7 @@ def shared_by(instances: Iterable[InstanceIdentity]) -> str:
 def is_of_kudo(metadata: Mapping[str, Json]) -> bool:
     """Return whether a cluster-scoped object was applied by an Instance, here or with KUDO 0.19."""
     labels = metadata.get("labels") or {}
-    return labels.get(names.LABEL_HERITAGE) == names.HERITAGE or names_somebody(metadata)
-
-
-def names_somebody(metadata: Mapping[str, Json]) -> bool:
-    """Return whether the annotation names an Instance, which may no longer exist."""
-    return last_sharer(metadata) is not None or bool(sharers(metadata))
+    return labels.get(names.LABEL_HERITAGE) == names.HERITAGE or bool(sharers(metadata))
 
 
 def instance_label(metadata: Mapping[str, Json]) -> str:
@@ -159,7 +151,7 @@ def claim(
         return Claim.FOREIGN, ()
     if others:
         return Claim.SHARED, others
-    if names_somebody(metadata):
+    if sharers(metadata):
         return Claim.OURS, ()
     # Left by the original, which wrote down no more than the name of the Instance.
     name = instance_label(metadata)

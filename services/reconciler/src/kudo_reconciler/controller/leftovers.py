@@ -30,7 +30,7 @@ from kudo_reconciler.execution.expected.every_plan import EveryPlan
 from kudo_reconciler.execution.task_context import RunMemory
 from kudo_reconciler.keys import key_of
 from kudo_reconciler.objects.records.orphan_search import Ended, Left, OrphanSearch, unknown
-from kudo_reconciler.objects.records.recorder import adopts, what_lacks
+from kudo_reconciler.objects.records.recorder import must_be_stored, what_lacks
 from kudo_reconciler.tenancy.accounts import Accounts
 
 log = logging.getLogger(__name__)
@@ -90,7 +90,7 @@ class Leftovers:
         if status_of(entry) is not ExecutionStatus.COMPLETE:
             return await self._write(one, Left(set(ended.removed)), memory)
         if not self.search.may_leave(found, memory.version, ended):
-            if not adopts(found, memory.answers):
+            if not must_be_stored(found, memory.answers):
                 return found
             return await self._write(one, Left(), memory)
         # It may read many objects.

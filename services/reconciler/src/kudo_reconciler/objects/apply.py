@@ -40,12 +40,7 @@ from kudo.objects.managed_fields import (
     needs_migration,
     with_entry_of,
 )
-from kudo.objects.sharing import (
-    Claim,
-    as_applied_last,
-    differs,
-    names_everybody,
-)
+from kudo.objects.sharing import Claim, as_applied_last, differs, lists_all
 from kudo.tasks import FatalTaskError, TaskError, TransientTaskError
 from kudo_reconciler.errors import Superseded
 from kudo_reconciler.keys import key_of
@@ -520,7 +515,7 @@ def _some(others: tuple[str, ...], shared: JsonObject) -> str:
     if not any(others):
         return "another Instance"
     named, left = f"Instance {', '.join(others[:_NAMED])}", len(others) - _NAMED
-    if left > 0 and not names_everybody(shared["metadata"]):
+    if left > 0 and not lists_all(shared["metadata"]):
         return f"{named} and others"
     return f"{named} and {left} others" if left > 0 else named
 

@@ -31,7 +31,7 @@ from kudo import names
 from kudo.api import JsonObject
 from kudo.health import needs_body
 from kudo.objects.inventory.record import Place as RecordedPlace
-from kudo.objects.sharing import names_everybody, sharers
+from kudo.objects.sharing import lists_all, sharers
 from kudo_reconciler.clock import loop_seconds
 from kudo_reconciler.keys import Key
 from kudo_reconciler.objects.cached_objects import only_shares_differ, reduced
@@ -503,14 +503,16 @@ def _concerned(delta: Delta) -> tuple[set[Key], bool]:
         return before | after, False
     old = delta.old or delta.object
     if delta.kind == "updated" and only_shares_differ(old, delta.object):
-        return before ^ after, False
+        # Who is taken off a full list for another one shares the object as before.
+        whole = lists_all(old["metadata"]) or lists_all(delta.object["metadata"])
+        return before ^ after if whole else set(), False
     return before | after, _has_unlisted(delta.object) or _has_unlisted(old)
 
 
 def _has_unlisted(obj: JsonObject) -> bool:
     """Return whether Instances may share a cluster-scoped object that it does not list."""
     metadata = obj["metadata"]
-    return not names_everybody(metadata) or not sharers(metadata)
+    return not (sharers(metadata) and lists_all(metadata))
 
 
 def _instances_of(obj: JsonObject) -> list[Key]:

@@ -10,17 +10,16 @@
   data get no owner reference then; see `kudo.objects.adoption`.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kubeio.resource import Resource
 from kudo import names
-from kudo.api import Instance, Json, JsonObject
-from kudo.identity import InstanceIdentity, identity
+from kudo.api import Instance, JsonObject
+from kudo.identity import identity
 from kudo.objects.adoption import applied_by, holds_data
 from kudo.objects.apply_policy import is_only_created
 from kudo.objects.inventory.retention import Retention, may_take_over, retained_by
-from kudo.objects.sharing import Claim, claim, instance_label, names_somebody
+from kudo.objects.sharing import Claim, claim
 from kudo.rendering import Manifest
 from kudo.tasks import FatalTaskError, TransientTaskError
 from kudo_reconciler.keys import Key
@@ -28,7 +27,6 @@ from kudo_reconciler.objects.cached_objects import written_by
 from kudo_reconciler.objects.places import place_of
 from kudo_reconciler.objects.run_context import Place
 from kudo_reconciler.objects.sharing.sharers import Sharers
-from kudo_reconciler.resources import INSTANCES
 from kudo_reconciler.store.instances import InstanceStore
 
 
@@ -157,37 +155,6 @@ class Ownership:
             names.ANNOTATION_SHARED_BY: sharing,
         }
         return {**desired.target, "metadata": {**metadata, "annotations": annotations}}
-
-    async def another(
-        self, resource: Resource, metadata: Mapping[str, Json], ours: InstanceIdentity
-    ) -> InstanceIdentity | None:
-        """Return an Instance other than ours that shares a cluster-scoped object.
-
-        Reads from the API server: the deletion that may follow cannot be undone, and the cache may
-        just have been started.
-
-        Raises:
-            KubeError: a request failed.
-        """
-        place = place_of(resource, None, str(metadata["name"]))
-        found = await self.sharers.another(metadata, place, ours)
-        if found is not None or names_somebody(metadata):
-            return found
-        return await self._of_label(metadata, ours)
-
-    async def _of_label(
-        self, metadata: Mapping[str, Json], ours: InstanceIdentity
-    ) -> InstanceIdentity | None:
-        """Return an Instance other than ours that the label names: KUDO 0.19 wrote nothing else."""
-        name = instance_label(metadata)
-        if not name:
-            return None
-        found = await self.instances.client.list(
-            INSTANCES, field_selector=f"metadata.name={name}", metadata_only=True
-        )
-        places = (obj["metadata"] for obj in found.items)
-        living = (InstanceIdentity(one["namespace"], one["name"], one["uid"]) for one in places)
-        return next((one for one in living if one != ours), None)
 
 
 def controller_of(obj: JsonObject) -> JsonObject | None:

@@ -7,7 +7,7 @@ tests the resourceVersion of what it replaces, and what it was computed from.
 A new leader's cache may lack what the former one wrote last. A creation cannot overwrite that: the
 API server answers 409. Whatever else is decided by a record is decided by `current` or in `save`,
 which read it live, once, until the watch has reached the resourceVersion at which the term began.
-`cached`, `sharers` and `shares` are hints.
+`cached`, `some_sharers` and `shares` are hints.
 """
 
 import asyncio
@@ -78,8 +78,13 @@ def by_instance(obj: JsonObject) -> tuple[str, ...]:
 
 
 def by_share(obj: JsonObject) -> Iterable[str]:
-    """Index of the Inventories by the cluster-scoped objects in them."""
-    return {_share(entry.place) for entry in obj["entries"] if entry.cluster_scoped}
+    """Index of the Inventories by the cluster-scoped objects of which they have a share.
+
+    Without and with the uid of the object, if it is known.
+    """
+    shares = [entry for entry in obj["entries"] if entry.shared]
+    with_uid = (_share(entry.place, entry.uid) for entry in shares if entry.uid)
+    return {*(_share(entry.place) for entry in shares), *with_uid}
 
 
 def by_name(obj: JsonObject) -> tuple[str, ...]:
@@ -163,18 +168,16 @@ class InventoryStore:
         """Return how many entries of the cached record no plan can have made."""
         return sum(int(obj["ignored"]) for obj in self._cached(one))
 
-    def sharers(self, place: Place) -> frozenset[InstanceIdentity]:
-        """Return the Instances that have a cluster-scoped object on record, by the cache."""
-        found = self.informer.by_index(BY_SHARE, _share(place))
-        owners = (owner_of(obj["metadata"]) for obj in found)
-        return frozenset(owner for owner in owners if owner is not None)
-
-    def some_sharers(self, place: Place) -> Iterator[InstanceIdentity]:
-        """Yield the Instances that have a cluster-scoped object on record, by the cache.
+    def some_sharers(self, place: Place, uid: str = "") -> Iterator[InstanceIdentity]:
+        """Yield the Instances that have a share of an object on record, by the cache.
 
         One after the other: tens of thousands may share it. Must not be iterated across an await.
+
+        Args:
+            place: Where the object is.
+            uid: Of the object, for those Instances alone that have it on record.
         """
-        for key in self.informer.keys_by_index(BY_SHARE, _share(place)):
+        for key in self.informer.keys_by_index(BY_SHARE, _share(place, uid)):
             obj = self.informer.get(*key)
             owner = None if obj is None else owner_of(obj["metadata"])
             if owner is not None:
@@ -192,11 +195,11 @@ class InventoryStore:
                 yield owner
 
     def has_share(self, one: InstanceIdentity, place: Place) -> bool:
-        """Return whether an Instance has a cluster-scoped object on record, by the cache."""
+        """Return whether an Instance has a share of an object on record, by the cache."""
         return self._shares(place, BY_INSTANCE, one.uid)
 
     def is_shared_by_name(self, namespace: str, name: str, place: Place) -> bool:
-        """Return whether an Instance of a name has a cluster-scoped object on record."""
+        """Return whether an Instance of a name has a share of an object on record."""
         return self._shares(place, BY_NAME, f"{namespace}/{name}")
 
     def _shares(self, place: Place, index: str, key: str) -> bool:
@@ -377,5 +380,5 @@ def _record(inventories: list[JsonObject]) -> Record:
     return Record(complete=complete).merged(entries)
 
 
-def _share(place: Place) -> str:
-    return f"{place.group}/{place.kind}/{place.name}"
+def _share(place: Place, uid: str = "") -> str:
+    return f"{place.group}/{place.kind}/{place.name}/{uid}"

@@ -19,7 +19,7 @@ from kubeio.resource import Resource
 from kudo.api import JsonObject
 from kudo.identity import InstanceIdentity, identity
 from kudo.objects.apply_policy import is_only_created
-from kudo.objects.sharing import instance_label, is_of_kudo, names_somebody, told
+from kudo.objects.sharing import instance_label, is_of_kudo, sharers, told
 from kudo.rendering import Manifest
 from kudo.tasks import FatalTaskError, TransientTaskError
 from kudo_reconciler.execution.expected.ahead import Expected
@@ -32,7 +32,7 @@ from kudo_reconciler.execution.task_context import (
 )
 from kudo_reconciler.keys import key_of
 from kudo_reconciler.objects.observer import Observer
-from kudo_reconciler.objects.ownership import Ownership, controller_of, is_applied
+from kudo_reconciler.objects.ownership import controller_of, is_applied
 from kudo_reconciler.objects.refusals import error_text, task_error
 from kudo_reconciler.objects.releasing.shares import Shares
 from kudo_reconciler.objects.resolver import KindNotServed, Resolved, Resolver
@@ -49,7 +49,6 @@ class DeleteTask:
 
     resolver: Resolver
     observer: Observer
-    ownership: Ownership
     shares: Shares
 
     @staticmethod
@@ -58,7 +57,7 @@ class DeleteTask:
 
     @classmethod
     def of(cls, parts: TaskParts) -> Self:
-        return cls(parts.resolver, parts.observer, parts.ownership, parts.shares)
+        return cls(parts.resolver, parts.observer, parts.shares)
 
     async def run(self, context: TaskContext) -> TaskResult:
         """Delete the objects not yet deleted under this uid, then check which still exist.
@@ -117,13 +116,12 @@ class DeleteTask:
                 return None
             item = AppliedObject(resource, namespace, metadata["name"], live["metadata"]["uid"])
             try:
-                if await self._stays(resolved, live, context):
+                live = await self._given_up(resolved, live, context)
+                if live is None:
                     return None
                 await self.observer.watch(resource)
                 check_may_write(context)
                 await self._send(item, live, context.client)
-                if not resource.namespaced:
-                    self.shares.left(resource, item.name, identity(context.instance))
             except NotFound:
                 return None
             except (Conflict, Invalid) as error:
@@ -137,10 +135,13 @@ class DeleteTask:
         text = f"{manifest} keeps changing while it is deleted: {error_text(changed, resource)}"
         raise TransientTaskError("TaskDeleteError", text)
 
-    async def _stays(self, resolved: Resolved, live: JsonObject, context: TaskContext) -> bool:
-        """Remove this Instance from the sharers of an object; return whether there are others.
+    async def _given_up(
+        self, resolved: Resolved, live: JsonObject, context: TaskContext
+    ) -> JsonObject | None:
+        """Give up the share of an object; return the object to delete, None if it stays.
 
-        What is only created and belonged to somebody before stays, too: it was used, never applied.
+        It stays for others that share it. What is only created and belonged to somebody before
+        stays, too: it was used, never applied.
 
         Raises:
             FatalTaskError: this Instance may not delete it.
@@ -149,23 +150,23 @@ class DeleteTask:
         if resource.namespaced:
             _check_owner(manifest, live, context.instance.metadata.uid)
             only_created = is_only_created(manifest.object["metadata"])
-            return only_created and not is_applied(live, resource, context.instance)
+            is_theirs = only_created and not is_applied(live, resource, context.instance)
+            return None if is_theirs else live
         if not is_of_kudo(live["metadata"]):
             text = (
                 "the object is cluster-scoped and was never applied by KUDO; remove it from the "
                 "task, or delete it by hand"
             )
             raise FatalTaskError("TaskDeleteError", f"failed to delete {manifest}: {text}")
-        ours = identity(context.instance)
-        another = await self.ownership.another(resource, live["metadata"], ours)
-        if another is None:
-            return False
         check_may_write(context)
-        await self.shares.remove_sharer(resource, live, ours, client=context.client)
+        ours = identity(context.instance)
+        now, another = await self.shares.give_up(resource, live, ours, client=context.client)
+        if another is None:
+            return now
         other = _told(live["metadata"], another)
         text = f"{manifest} stays: {other} shares it; Instance {ours} no longer does"
         context.tell("Normal", "ClusterResourcesKept", text)
-        return True
+        return None
 
     async def _send(self, item: AppliedObject, live: JsonObject, client: Client) -> None:
         await client.delete(
@@ -196,7 +197,7 @@ class DeleteTask:
 
 def _told(metadata: JsonObject, another: InstanceIdentity) -> str:
     """Return how to tell of another sharer; of an object of KUDO 0.19, the label names it."""
-    if not names_somebody(metadata) and instance_label(metadata) == another.name:
+    if not sharers(metadata) and instance_label(metadata) == another.name:
         return f"Instance {another}"
     return told(metadata, another)
 

@@ -8,10 +8,15 @@ from hypothesis import strategies as st
 
 from kudo.api import Instance, OperatorVersion
 from kudo.identity import InstanceIdentity
-from kudo.objects.inventory.pruning import in_order, may_be_pruned, prunes, why_kept
+from kudo.objects.inventory.pruning import (
+    in_order,
+    is_given_up,
+    may_be_pruned,
+    prunes,
+    why_kept,
+)
 from kudo.objects.inventory.record import Entry, Place
-from kudo.objects.inventory.sharers import annotation
-from kudo.objects.sharing import shared_by
+from kudo.objects.sharing import MOST_LISTED, shared_by
 from tests.unit.kudo.objects.inventory.entries import ONE, config_map, entry
 
 OTHER = InstanceIdentity("ns", "other", "u-other")
@@ -130,10 +135,19 @@ def test_a_cluster_scoped_object_that_does_not_name_the_instance_stays(
 
 
 def test_of_many_sharers_the_record_tells() -> None:
-    many = [InstanceIdentity("ns", f"one-{n}", f"u-{n}") for n in range(16)]
-    for last in (ONE, OTHER):
-        live = {"annotations": {"kudo.dev/shared-by": annotation([*many, ONE], last)}}
-        assert why(entry(ROLE), live) == ""
+    many = [InstanceIdentity("ns", f"one-{n}", f"u-{n}") for n in range(MOST_LISTED)]
+    live = {"annotations": {"kudo.dev/shared-by": shared_by(many)}}
+    assert why(entry(ROLE), live) == ""
+    assert not is_given_up(entry(ROLE), live, ONE)
+
+
+def test_an_object_that_the_instance_has_applied_is_its_own_whoever_is_listed() -> None:
+    live = {"uid": "u", "annotations": {"kudo.dev/shared-by": shared_by([OTHER])}}
+    for mine in (entry(ROLE, uid="u"), entry(ROLE, leaving=True)):
+        assert why(mine, live) == ""
+        assert not is_given_up(mine, live, ONE)
+    assert why(entry(ROLE, uid="former"), live) == FOREIGN
+    assert is_given_up(entry(ROLE, uid="former"), live, ONE)
 
 
 def test_what_holds_data_stays_unless_it_says_that_it_may_go(subtests: pytest.Subtests) -> None:

@@ -35,6 +35,7 @@ FULL = Entry(
     retained=True,
     adopted=True,
     orphaned_by="run-1",
+    leaving=True,
 )
 WIRE = {
     "group": "apps",
@@ -50,6 +51,7 @@ WIRE = {
     "orphanedBy": "run-1",
     "retained": True,
     "adopted": True,
+    "leaving": True,
 }
 NAMES = st.text("abc-.0", min_size=1, max_size=6).filter(lambda name: name not in {".", ".."})
 ENTRIES = st.builds(
@@ -66,6 +68,7 @@ ENTRIES = st.builds(
     st.booleans(),
     st.booleans(),
     NAMES,
+    st.booleans(),
 )
 
 
@@ -131,6 +134,17 @@ def test_an_adopted_object_stays_one(before: str, uid: str, adopted: bool) -> No
 def test_an_object_may_be_adopted_again() -> None:
     (after,) = record(entry("a", uid="u-1")).merged([entry("a", uid="u-2", adopted=True)])
     assert after.adopted
+
+
+def test_a_share_that_is_given_up_stays_on_record_until_it_is_applied_again() -> None:
+    before = record(entry(ROLE, uid="u"), entry("a"))
+    after = before.leaving([ROLE, config_map("a"), config_map("none")])
+    assert [(one.shared, one.leaving) for one in after] == [(False, True), (False, False)]
+    assert after.leaving([ROLE]) is after
+    assert before.entries[ROLE].shared
+    assert not after.covers(entry(ROLE))
+    (again, _) = after.merged([entry(ROLE)])
+    assert again == before.entries[ROLE]
 
 
 def test_a_record_never_changes() -> None:

@@ -21,7 +21,7 @@ from kudo.identity import InstanceIdentity, identity
 from kudo.objects.inventory.pruning import prunes
 from kudo.objects.inventory.record import Entry, Place, owner_of, read_entries
 from kudo.objects.inventory.retention import retained_by
-from kudo.objects.sharing import is_shared_by, sharers
+from kudo.objects.sharing import is_listed, sharers
 from tests.support.apiserver.cluster import moment
 from tests.support.apiserver.server import ApiServer, Request
 from tests.support.apiserver.storage import Revision, StorageName
@@ -291,18 +291,25 @@ class Records:
         """Return the Instance for which an object is deleted."""
         if place.namespace:
             return self.known.get(controller_of(metadata))
+        leaving = [one for one in self.known.values() if _is_leaving(one, place)]
         named = [self.known[one.uid] for one in sharers(metadata) if one.uid in self.known]
         going = [one for one in named if one.ever_deleted or place in one.marked]
-        return next(iter([*going, *named]), None)
+        return next(iter([*leaving, *going, *named]), None)
 
     def _other_sharers(
         self, one: InstanceIdentity, place: Place, metadata: JsonObject
     ) -> list[InstanceIdentity]:
-        """Return the others that live and have applied a cluster-scoped object."""
+        """Return the others that live and share a cluster-scoped object.
+
+        Of a record that somebody else has written nothing is known.
+        """
         if place.namespace:
             return []
         living = {*map(identity, filter(None, map(_instance_of, self._instances())))}
-        return [other for other in sharers(metadata) if other != one and other in living]
+        others = [self.known[other.uid] for other in living - {one}]
+        on_record = [each.one for each in others if not each.edited and _has_share(each, place)]
+        unrecorded = [each.one for each in others if not self._has_record(each.one)]
+        return [*on_record, *(each for each in unrecorded if is_listed(metadata, each))]
 
     def _by_name(self, place: Place) -> bool:
         """Return whether a Delete or Toggle task of a version names an object."""
@@ -375,11 +382,21 @@ class Records:
                 continue
             place, metadata = self.place(name, obj), obj["metadata"]
             retention = retained_by(metadata)
-            ours = controller_of(metadata) == known.one.uid or is_shared_by(metadata, known.one)
+            ours = controller_of(metadata) == known.one.uid or is_listed(metadata, known.one)
             ours |= retention is not None and retention.uid == known.one.uid
             entry = known.entries.get(place)
             if ours or (entry is not None and entry.adopted):
                 yield place, obj
+
+
+def _has_share(known: Known, place: Place) -> bool:
+    entry = known.entries.get(place)
+    return entry is not None and not entry.leaving
+
+
+def _is_leaving(known: Known, place: Place) -> bool:
+    entry = known.entries.get(place)
+    return entry is not None and entry.leaving
 
 
 def _instance_of(raw: JsonObject) -> Instance | None:

@@ -13,7 +13,7 @@ from kudo import names
 from kudo.identity import InstanceIdentity
 from kudo.objects.inventory.record import Entry, Place
 from kudo.objects.inventory.retention import retained_by
-from kudo.objects.sharing import is_shared_by
+from kudo.objects.sharing import is_listed
 
 _HOLD_DATA: Final = frozenset(
     {
@@ -65,13 +65,13 @@ class Deletion:
 
 
 def nothing_of_others_is_deleted(found: Deletion) -> None:
-    """The object itself says whose it is; a record proves nothing."""
+    """The object itself says whose it is; the record says who shares one of the cluster."""
     assert _is_ours(found), f"{found.place} is not of {found.one}, and is deleted"
 
 
 def _is_ours(found: Deletion) -> bool:
     if not found.place.namespace:
-        return is_shared_by(found.metadata, found.one)
+        return found.entry is not None or is_listed(found.metadata, found.one)
     return controller_of(found.metadata) == found.one.uid
 
 
@@ -155,12 +155,15 @@ class RecordWrite:
 
 
 def a_write_says_something_new(write: RecordWrite) -> None:
-    """uids are filled in with other changes of a run; an adoption writes them as such."""
+    """uids are filled in with other changes of a run, but those of what others may share."""
     if write.before is None or not write.run:
         return
     old, new = (
-        {place: replace(entry, uid="") for place, entry in entries.items()}
-        for entries in (write.before, write.after)
+        {
+            place: replace(entry, uid="") if place.namespace else entry
+            for place, entry in all_of.items()
+        }
+        for all_of in (write.before, write.after)
     )
     assert old != new, "the record is written, and says the same as before"
 

@@ -72,7 +72,10 @@ def test_a_deletion_by_the_rules_breaks_no_promise(found: Deletion) -> None:
 BROKEN_BY_DELETIONS: list[tuple[Callable[[Deletion], None], Deletion]] = [
     (promises.nothing_of_others_is_deleted, replace(PRUNED, metadata=owned(OTHER.uid))),
     (promises.nothing_of_others_is_deleted, replace(PRUNED, metadata={})),
-    (promises.nothing_of_others_is_deleted, replace(ROLE_PRUNED, metadata=shared(OTHER))),
+    (
+        promises.nothing_of_others_is_deleted,
+        replace(ROLE_PRUNED, metadata=shared(OTHER), entry=None),
+    ),
     (
         promises.nothing_retained_is_deleted,
         replace(PRUNED, metadata=owned(deletion_policy="retain")),

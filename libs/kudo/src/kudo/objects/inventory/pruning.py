@@ -12,7 +12,8 @@ from kudo import names
 from kudo.identity import InstanceIdentity
 from kudo.objects.deletion_policy import is_retained
 from kudo.objects.inventory.record import Entry
-from kudo.objects.sharing import is_shared_by, names_everybody, names_somebody, told
+from kudo.objects.inventory.shares import has_applied
+from kudo.objects.sharing import sharers, told
 
 if TYPE_CHECKING:  # the models cost the command line a third of its time
     from kudo.api import Instance, Json, OperatorVersion
@@ -120,14 +121,13 @@ def why_kept(
 
 
 def is_given_up(entry: Entry, metadata: Mapping[str, Json], one: InstanceIdentity) -> bool:
-    """Return whether a cluster-scoped object is shared by others alone.
+    """Return whether a cluster-scoped object is on record, and was not applied by its Instance.
 
-    So it is after a crash between the two writes that give up a share: the annotation and the
-    record.
+    Its run ended before that. What lists all that share it lists who has applied it.
     """
-    if not entry.cluster_scoped or is_shared_by(metadata, one):
+    if not entry.cluster_scoped or has_applied(entry, metadata, one):
         return False
-    return names_somebody(metadata) and names_everybody(metadata)
+    return bool(sharers(metadata))
 
 
 def in_order(entries: Iterable[Entry]) -> tuple[Entry, ...]:
@@ -145,8 +145,7 @@ def _rank(entry: Entry) -> int:
 
 def _is_ours(entry: Entry, metadata: Mapping[str, Json], one: InstanceIdentity) -> bool:
     if entry.cluster_scoped:
-        # If the annotation does not name all, the entry is the share.
-        return is_shared_by(metadata, one) or not names_everybody(metadata)
+        return has_applied(entry, metadata, one)
     owners = metadata.get("ownerReferences") or ()
     return any(owner.get("controller") and owner.get("uid") == one.uid for owner in owners)
 

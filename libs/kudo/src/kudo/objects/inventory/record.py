@@ -64,6 +64,7 @@ class Entry:
         retained: Whether its template says that it stays.
         adopted: Whether it existed before and holds data, so that it stays.
         orphaned_by: uid of the run after which no task applies it; empty if one does.
+        leaving: Whether the Instance shares it no more, and it may be about to be deleted.
     """
 
     place: Place
@@ -76,6 +77,7 @@ class Entry:
     retained: bool = False
     adopted: bool = False
     orphaned_by: str = ""
+    leaving: bool = False
 
     @property
     def api_version(self) -> str:
@@ -83,8 +85,13 @@ class Entry:
 
     @property
     def cluster_scoped(self) -> bool:
-        """Whether the entry is a share: others may apply the object, too."""
+        """Whether others may apply the object, too."""
         return not self.place.namespace
+
+    @property
+    def shared(self) -> bool:
+        """Whether the entry is a share of a cluster-scoped object."""
+        return not (self.place.namespace or self.leaving)
 
     def says_as_much_as(self, known: Entry | None) -> bool:
         """Return whether `known` is as good as this entry, but for the uid and whether it adopts.
@@ -105,6 +112,7 @@ class Entry:
             and self.task == known.task
             and self.retained == known.retained
             and self.orphaned_by == known.orphaned_by
+            and self.leaving == known.leaving
             and self.place == known.place
         )
 
@@ -153,6 +161,12 @@ class Record:
             found[entry.place] = entry if known is None else continued(entry, known)
         return replace(self, entries=MappingProxyType(found))
 
+    def leaving(self, places: Iterable[Place]) -> Record:
+        """Return the record without the shares of cluster-scoped objects, which stay on record."""
+        found = (self.entries[place] for place in places if place in self.entries)
+        left = {one.place: replace(one, leaving=True) for one in found if one.shared}
+        return replace(self, entries=MappingProxyType({**self.entries, **left})) if left else self
+
     def without(self, places: Iterable[Place]) -> Record:
         gone = frozenset(places)
         left = {place: entry for place, entry in self.entries.items() if place not in gone}
@@ -187,6 +201,7 @@ def answered(entry: Entry, uid: str, *, adopted: bool) -> Entry:
         entry.retained,
         adopted,
         entry.orphaned_by,
+        entry.leaving,
     )
 
 
@@ -304,6 +319,7 @@ def _to_wire(entry: Entry) -> JsonObject:
         "shared": entry.cluster_scoped,
         "retained": entry.retained,
         "adopted": entry.adopted,
+        "leaving": entry.leaving,
     }
     return {key: value for key, value in {**texts, **marks}.items() if value}
 
@@ -370,6 +386,7 @@ def _read(obj: Json, namespace: str) -> Entry | None:
         retained=obj.get("retained") is True,
         adopted=obj.get("adopted") is True,
         orphaned_by=_kept(text("orphanedBy")),
+        leaving=obj.get("leaving") is True,
     )
 
 

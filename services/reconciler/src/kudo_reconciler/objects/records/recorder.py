@@ -92,7 +92,7 @@ class Recorder:
             one: The Instance.
             change: What leaves the record, and what becomes an orphan.
             answers: What is known of the objects that the run has applied: it is stored if
-                something else is, or if the run has adopted one of them.
+                something else is, if the run has adopted one of them, or if others may share it.
 
         Raises:
             KubeError: a request failed.
@@ -102,7 +102,7 @@ class Recorder:
 
         def with_answers(record: Record) -> Record:
             after = change(record)
-            unchanged = after == record and not adopts(record, answers)
+            unchanged = after == record and not must_be_stored(record, answers)
             return after if unchanged else found.added(after)
 
         return await self.save(one, with_answers)
@@ -214,13 +214,19 @@ def _owner(uid: str, delta: Delta) -> InstanceIdentity | None:
     return next((owner for owner in owners if owner is not None and owner.uid == uid), None)
 
 
-def adopts(record: Record, answers: Mapping[Place, Answer]) -> bool:
-    """Return whether an object was adopted that is not on record as such.
+def must_be_stored(record: Record, answers: Mapping[Place, Answer]) -> bool:
+    """Return whether the record lacks what an answer tells, and others count on it.
 
-    The record was written before that could be known. It happens once for an object.
+    It was written before that could be known. So it is once for an object that was adopted, and for
+    a cluster-scoped one, which Instances share once they have applied it.
     """
-    adopted = (record.get(place) for place, answer in answers.items() if answer.adopted)
-    return any(entry is not None and not entry.adopted for entry in adopted)
+    for place, answer in answers.items():
+        entry = record.get(place)
+        if entry is None:
+            continue
+        if (answer.adopted and not entry.adopted) or (entry.shared and entry.uid != answer.uid):
+            return True
+    return False
 
 
 def _too_many(objects: int) -> FatalTaskError:

@@ -3,9 +3,8 @@
 They stay, as with KUDO 0.19, unless their template requests deletion and no other Instance shares
 them. An event names those that stay.
 
-The record of the Instance tells which objects these are, if it is complete. Each is read by name,
-and released if its annotation says that the Instance shares it. Else all cluster-scoped kinds are
-listed.
+The record of the Instance tells which objects these are, if it is complete, and each is read by
+name. Else all cluster-scoped kinds are listed.
 
 It is done as the account of the Instance. What that may not do is left undone and told in an event:
 nobody may bring the account or its rights back, and the Instance would stay for ever.
@@ -39,7 +38,7 @@ from kudo.tenancy import Tenancy
 from kudo_reconciler.events import EventRecorder
 from kudo_reconciler.keys import Key
 from kudo_reconciler.objects.observer import Observer
-from kudo_reconciler.objects.ownership import Ownership
+from kudo_reconciler.objects.places import place_of
 from kudo_reconciler.objects.releasing.recorded_objects import Found, RecordedObjects
 from kudo_reconciler.objects.releasing.shares import Shares
 from kudo_reconciler.tenancy.accounts import Accounts
@@ -78,13 +77,12 @@ class ClusterObjects:
     accounts: Accounts
     discovery: Discovery
     observer: Observer
-    ownership: Ownership
     shares: Shares
     events: EventRecorder
 
     @property
     def recorded(self) -> RecordedObjects:
-        return RecordedObjects(self.discovery, self.observer, self.shares.sharers)
+        return RecordedObjects(self.discovery, self.observer, self.shares.sharers.inventories)
 
     async def release(self, instance: Instance) -> None:
         """Delete what is deleted with an Instance; remove it from the sharers of other objects.
@@ -97,6 +95,7 @@ class ClusterObjects:
             return
         released = Released()
         found, unlisted = await self._found(one, client, released)
+        await self.shares.give_up_all(found, one)
         for resource, obj in found:
             try:
                 if not await self._release(resource, obj, one, client):
@@ -158,15 +157,14 @@ class ClusterObjects:
         shared, unlisted = self.observer.shared(*key), self.recorded.unlisted(key)
         if not shared and not unlisted:
             return
-        present = await self.ownership.sharers.at(key)
+        present = await self.shares.sharers.at(key)
         for resource, obj in shared:
             for one in sharers(obj["metadata"]):
                 if (one.namespace, one.name) == key and one != present:
                     await self._forget(resource, obj, one)
                     kept.setdefault(one, []).append(_named(resource, obj))
         for one, resource, obj in unlisted:
-            if one != present and not is_listed(obj["metadata"], one):
-                await self._forget(resource, obj, one)
+            if one != present:
                 kept.setdefault(one, []).append(_named(resource, obj))
         for one, objects in kept.items():
             await self._report_kept(one, objects)
@@ -175,7 +173,7 @@ class ClusterObjects:
         """Remove an Instance that is gone, and whose account is not known, from the sharers."""
         client, mode = self.accounts.client, self.accounts.mode
         try:
-            await self.shares.remove_sharer(resource, obj, one, client=client)
+            await self.shares.unlist(resource, obj, one, client=client)
         except Forbidden as error:
             if mode is Tenancy.COMPAT:
                 raise
@@ -220,9 +218,7 @@ class ClusterObjects:
         try:
             async for page in client.pages(resource, label_selector=_SELECTOR, metadata_only=True):
                 found += [
-                    obj
-                    for obj in page.items
-                    if self.shares.sharers.is_sharer(resource, obj["metadata"], one)
+                    obj for obj in page.items if self._is_shared_by(one, resource, obj["metadata"])
                 ]
         except (Forbidden, NotFound, MethodNotAllowed) as error:
             # Objects that may not be listed were not applied either, or the permission was revoked.
@@ -231,25 +227,27 @@ class ClusterObjects:
                 unlisted.append(resource)
         return found
 
+    def _is_shared_by(
+        self, one: InstanceIdentity, resource: Resource, metadata: JsonObject
+    ) -> bool:
+        place = place_of(resource, None, metadata["name"])
+        return is_listed(metadata, one) or self.shares.recorder.of(one).get(place) is not None
+
     async def _release(
         self, resource: Resource, obj: JsonObject, one: InstanceIdentity, client: Client
     ) -> bool:
         """Delete an object or remove the Instance from its sharers; return whether it is gone."""
         for _ in range(_ATTEMPTS):
-            metadata = obj["metadata"]
             try:
-                if (
-                    goes_with_instance(resource.group, resource.kind, metadata)
-                    and await self.ownership.another(resource, metadata, one) is None
-                ):
-                    return await self._delete(resource, obj, one, client)
-                await self.shares.remove_sharer(resource, obj, one, client=client)
+                if not goes_with_instance(resource.group, resource.kind, obj["metadata"]):
+                    await self.shares.unlist(resource, obj, one, client=client)
+                    return False
+                obj, another = await self.shares.give_up(resource, obj, one, client=client)
+                return another is None and await self._delete(resource, obj, one, client)
             except NotFound:
                 return True
             except (Conflict, Invalid):
                 obj = await client.get(resource, obj["metadata"]["name"])
-            else:
-                return False
         raise Conflict(f"{_named(resource, obj)} keeps changing", status=409)
 
     async def _delete(
@@ -265,7 +263,6 @@ class ClusterObjects:
                     resource_version=metadata["resourceVersion"],
                 )
                 write.deleted(obj, answer)
-                self.shares.left(resource, metadata["name"], one)
         except Forbidden as error:
             log.warning("not deleted", extra={"object": _named(resource, obj), "why": str(error)})
             return False

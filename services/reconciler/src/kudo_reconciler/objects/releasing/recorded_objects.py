@@ -10,12 +10,13 @@ from kubeio.resource import Resource
 from kudo.api import JsonObject
 from kudo.identity import InstanceIdentity
 from kudo.objects.inventory.record import Entry, Place
-from kudo.objects.sharing import is_listed, names_everybody
+from kudo.objects.inventory.shares import has_applied
+from kudo.objects.sharing import is_listed, is_of_kudo
 from kudo_reconciler.keys import Key
 from kudo_reconciler.objects.observer import Observer
 from kudo_reconciler.objects.places import place_of
 from kudo_reconciler.objects.records.served_kind import served_kind
-from kudo_reconciler.objects.sharing.sharers import Sharers
+from kudo_reconciler.store.inventories import InventoryStore
 
 Found = tuple[Resource, JsonObject]
 
@@ -39,13 +40,13 @@ class RecordedObjects:
 
     discovery: Discovery
     observer: Observer
-    sharers: Sharers
+    inventories: InventoryStore
 
     async def of(self, one: InstanceIdentity, client: Client) -> OnRecord | None:
         """Return the objects that an Instance shares; None if its record is not complete.
 
-        A record is a hint. It may name an object that the Instance never applied: its run was
-        interrupted, or somebody has written it by hand. So the object itself must say it, too.
+        It may never have applied what is on record: its run was interrupted, or somebody has
+        written it by hand.
 
         Args:
             one: The Instance.
@@ -64,28 +65,29 @@ class RecordedObjects:
             except Forbidden as error:
                 objects.refused[entry.place] = error
                 continue
-            if read is not None and self.sharers.is_sharer(read[0], read[1]["metadata"], one):
+            if read is not None and _is_shared(entry, read[1]["metadata"], one):
                 objects.found.append(read)
         objects.found.extend(self._off_record(entries, one))
         return objects
 
     def unlisted(self, key: Key) -> list[tuple[InstanceIdentity, Resource, JsonObject]]:
-        """Return the watched objects that Instances of a name share by their record alone."""
+        """Return the watched objects that Instances of a name share, and that do not list them."""
         return [
             (one, *found)
-            for one, entries in self.sharers.inventories.of_name(*key)
+            for one, entries in self.inventories.of_name(*key)
             for entry in entries
-            if (one, entry.place) not in self.sharers.left
+            if entry.shared
             for found in self.observer.cluster_scoped(entry.place)
-            if not names_everybody(found[1]["metadata"])
+            if not is_listed(found[1]["metadata"], one)
+            and has_applied(entry, found[1]["metadata"], one)
         ]
 
     async def _entries(self, one: InstanceIdentity) -> list[Entry] | None:
-        cached = self.sharers.inventories.cached(one)
+        cached = self.inventories.cached(one)
         if cached is None or not cached.complete:
             return None
         # The cache may lack what a former leader has recorded.
-        live = await self.sharers.inventories.live(one)
+        live = await self.inventories.live(one)
         if live is None or not live.complete:
             return None
         return [entry for entry in live if entry.cluster_scoped]
@@ -124,3 +126,7 @@ class RecordedObjects:
             if not answer.names_object:
                 raise
             return None
+
+
+def _is_shared(entry: Entry, metadata: JsonObject, one: InstanceIdentity) -> bool:
+    return is_of_kudo(metadata) and has_applied(entry, metadata, one)

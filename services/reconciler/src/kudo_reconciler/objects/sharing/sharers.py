@@ -1,17 +1,19 @@
-"""Finds out who shares a cluster-scoped object, and writes it down.
+"""Finds out who shares a cluster-scoped object, and lists it on the object.
 
-An Instance shares an object if the annotation of the object names it; if that does not name all,
-also if it has the object on record. The record alone says less: it is written before anything of a
-plan is applied, and the plan may never come to the object. See `kudo.objects.inventory.sharers` for
-what the annotation says.
+Inventories decide: an Instance that exists shares an object if it has applied it, by its record,
+until it gives the share up: see `has_applied`. The list on the object alone counts
+
+* for Instances whose record is not complete: KUDO 0.19 and older releases wrote none;
+* while the cache may lack what a former leader has recorded, if it lists all;
+* for what users are told.
 
 Tens of thousands may share an object, so nothing here loops over all of them, but over those that
-the annotation of an older release names: it shrinks as they are recorded.
+the annotation of an older release lists: it shrinks as they are recorded.
 """
 
 import asyncio
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
@@ -20,19 +22,16 @@ from kubeio.resource import Resource
 from kudo.api import Json
 from kudo.identity import InstanceIdentity, identity
 from kudo.objects.inventory.record import Place
-from kudo.objects.inventory.sharers import annotation
 from kudo.objects.sharing import (
-    MOST_NAMED,
+    MOST_LISTED,
     instance_label,
-    is_shared_by,
-    last_sharer,
-    names_everybody,
-    names_somebody,
+    lists_all,
+    shared_by,
     sharers,
 )
 from kudo_reconciler.keys import Key
 from kudo_reconciler.objects.places import place_of
-from kudo_reconciler.objects.sharing.left_shares import LeftShares
+from kudo_reconciler.resources import INSTANCES
 from kudo_reconciler.store.instances import InstanceStore
 from kudo_reconciler.store.inventories import InventoryStore
 
@@ -50,25 +49,6 @@ class Sharers:
 
     instances: InstanceStore
     inventories: InventoryStore
-    left: LeftShares = field(default_factory=LeftShares)
-
-    def on_record(self, place: Place) -> Iterator[InstanceIdentity]:
-        """Yield the Instances that have an object on record and have not left it.
-
-        By the cache. Must not be iterated across an await.
-        """
-        found = self.inventories.some_sharers(place)
-        return (one for one in found if (one, place) not in self.left)
-
-    def is_sharer(self, resource: Resource, metadata: Metadata, one: InstanceIdentity) -> bool:
-        """Return whether an object says that an Instance shares it.
-
-        If it does not name all, what the Instance has on record tells.
-        """
-        if is_shared_by(metadata, one):
-            return True
-        place = place_of(resource, None, str(metadata["name"]))
-        return not names_everybody(metadata) and self.inventories.has_share(one, place)
 
     def is_cached(self, one: InstanceIdentity) -> bool:
         """Return whether an Instance exists in the cache, which may be behind."""
@@ -110,184 +90,201 @@ class Sharers:
     async def others(
         self, metadata: Metadata, place: Place, ours: InstanceIdentity
     ) -> tuple[str, ...]:
-        """Return other Instances that share an object: all that it names, else a few of those.
+        """Return other Instances that have applied an object: all that it lists, else a few.
 
-        An empty name stands for those that the object does not name: a tenant who reads the text
+        An empty name stands for those that the object does not list: a tenant who reads the text
         may know nothing of their namespaces.
 
         Raises:
             KubeError: a request failed.
         """
-        named = [one for one in await self._named(metadata) if one != ours]
-        if names_somebody(metadata) and names_everybody(metadata):
-            return tuple(map(str, named))
-        if named:
-            return tuple(map(str, named[:_SOME]))
-        found = (one for one in self.on_record(place) if one != ours)
-        if not any(map(self.is_cached, found)):
-            # The cache of Instances may just have been started.
-            candidates = (one for one in self.on_record(place) if one != ours)
-            if not await self.existing(list(islice(candidates, _SOME))):
-                return ()
+        listed = [one for one in await self._listed(metadata) if one != ours]
+        if sharers(metadata) and lists_all(metadata):
+            return tuple(map(str, listed))
+        if listed:
+            return tuple(map(str, listed[:_SOME]))
+        if await self._first([lambda: self._on_record(place)], {ours}) is None:
+            return ()
         # KUDO 0.19 wrote nothing but the label.
-        label = "" if names_somebody(metadata) else instance_label(metadata)
+        label = "" if sharers(metadata) else instance_label(metadata)
         return (label if label != ours.name else "",)
 
     async def joined(self, metadata: Metadata | None, place: Place, ours: InstanceIdentity) -> str:
-        """Return the annotation of an object that an Instance is about to share.
+        """Return the annotation of an object that an Instance is about to apply.
 
         Args:
             metadata: Of the object as it was read; None to create it.
             place: Where it is.
-            ours: The Instance.
+            ours: The Instance, which has the object on record.
 
         Raises:
             KubeError: a request failed.
         """
-        self.left.discard(ours, place)
         if metadata is None:
-            return annotation((ours,), ours)
-        named, last = await self._named(metadata), last_sharer(metadata)
-        if last is None:
-            return self._text([*named, ours], [*named, ours], ours, place)
-        # Who is listed has written the object before, and need not do it once more.
-        last = last if ours in named else ours
-        everybody = {*named, ours, *self._some_on_record(place)}
-        return self._text(everybody, dict.fromkeys([*named, ours]), last, place, many=True)
+            return shared_by([ours])
+        listed = dict.fromkeys(await self._listed(metadata))
+        if not lists_all(metadata):
+            listed |= dict.fromkeys(self._some_on_record(place))
+        return self._annotation(listed, place, ours)
 
     def without(self, metadata: Metadata, place: Place, one: InstanceIdentity) -> str:
         """Return the annotation of an object that an Instance does not share any more.
 
-        Empty if nobody else does. The Instances that are named are not read.
+        Empty if nobody else does. The Instances that are listed are not read.
+
+        Raises:
+            Conflict: a list is to be filled up, and the cache may lack who is missing.
         """
-        named = [other for other in sharers(metadata) if other != one]
-        last = last_sharer(metadata)
-        if last is None:
-            return self._text(named, named, named[0], place) if named else ""
-        others = [other for other in self._some_on_record(place) if other != one]
-        before = None if last == one else last
-        everybody = list(dict.fromkeys([*named, *_if_any(before), *others]))
-        if everybody:
-            return self._text(everybody, named, before or everybody[-1], place, many=True)
-        # Somebody whom the cache lacks may share it: then it names its last sharer still.
-        return "" if self.inventories.has_term else annotation((), last, many=True)
+        listed = dict.fromkeys(sharers(metadata))
+        if not lists_all(metadata):
+            self._check_knows_all(place)
+            listed |= dict.fromkeys(self._some_on_record(place))
+        listed.pop(one, None)
+        return self._annotation(listed, place)
 
     def _some_on_record(self, place: Place) -> list[InstanceIdentity]:
-        """Return so many that exist that the annotation cannot name all, or all."""
-        living = filter(self.is_cached, self.on_record(place))
-        # One of them may be about to leave.
-        return list(islice(living, MOST_NAMED + 2))
+        """Return so many that exist as can be listed, and one that may be about to leave."""
+        living = filter(self.is_cached, self._on_record(place))
+        return list(islice(living, MOST_LISTED + 1))
 
-    def _text(
-        self,
-        everybody: Collection[InstanceIdentity],
-        named: Iterable[InstanceIdentity],
-        last: InstanceIdentity,
-        place: Place,
-        *,
-        many: bool = False,
+    def _annotation(
+        self, listed: Collection[InstanceIdentity], place: Place, *first: InstanceIdentity
     ) -> str:
-        """Return the annotation; who is not on record is always listed, as nothing else tells.
+        """Return the annotation; who has no record is always listed, as nothing else tells.
 
         Args:
-            everybody: All that share the object; if they are many, some of them.
-            named: Those that it lists, or is to.
-            last: The last one that began to share it.
-            place: Where it is.
-            many: Whether it says that they are many. A cache that may lack some of them does not
-                take that back: who is not listed would then share it no more.
+            listed: Those to list if there is room.
+            place: Where the object is.
+            first: Who is listed in any case.
         """
-        many = many and not self.inventories.has_term
-        if len({*everybody, last}) <= MOST_NAMED and not many:
-            return annotation(everybody, last)
-        on_record = {one: self.inventories.has_share(one, place) for one in named}
-        unknown = [one for one, known in on_record.items() if not known]
-        room = max(0, MOST_NAMED - len(unknown))
-        known = [one for one, known in on_record.items() if known]
-        return annotation(everybody, last, [*unknown, *known[:room]], many=many)
+        everybody = {*listed, *first}
+        if len(everybody) <= MOST_LISTED:
+            return shared_by(everybody)
+        known = [one for one in listed if one not in first and self._has_share(one, place)]
+        unknown = everybody.difference(known)
+        return shared_by([*unknown, *known[: max(0, MOST_LISTED - len(unknown))]])
 
-    async def _named(self, metadata: Metadata) -> list[InstanceIdentity]:
+    def _has_share(self, one: InstanceIdentity, place: Place) -> bool:
+        return self.inventories.has_share(one, place)
+
+    async def _listed(self, metadata: Metadata) -> list[InstanceIdentity]:
         """Return the Instances that an object lists and that exist.
 
         Those that the cache lacks are read live, since an Instance that does not exist is removed
-        from the sharers: the cache may just have been started.
+        from the list: the cache may just have been started.
         """
-        named = sharers(metadata)
-        unknown = [one for one in named if not self.is_cached(one)]
+        listed = sharers(metadata)
+        unknown = [one for one in listed if not self.is_cached(one)]
         gone = set(unknown).difference(await self.existing(unknown))
-        return [one for one in named if one not in gone]
+        return [one for one in listed if one not in gone]
 
     # To delete an object
 
     async def another(
-        self, metadata: Metadata, place: Place, ours: InstanceIdentity
+        self, resource: Resource, metadata: Metadata, ours: InstanceIdentity
     ) -> InstanceIdentity | None:
         """Return an Instance other than ours that shares an object.
 
-        Reads from the API server: the deletion that may follow cannot be undone, and the cache may
-        just have been started.
+        Whether it exists is read from the API server: the deletion that may follow cannot be
+        undone. Who has the object on record and has not applied it does not count: its apply will
+        change the object, so that the deletion fails, or create it again.
 
         Raises:
-            Conflict: the object does not name all, and the cache may lack some of them.
+            Conflict: the cache may lack some of them.
             KubeError: a request failed.
         """
-        last = last_sharer(metadata)
-        named = (*sharers(metadata), *_if_any(last))
-        others = [one for one in dict.fromkeys(named) if one != ours]
-        for one in filter(self.is_cached, others):
-            # One is enough, and the first that is cached most likely exists.
-            if await self.exists(one):
-                return one
-        unknown = [one for one in others if not self.is_cached(one)]
-        existing = await self.existing(unknown)
-        if existing:
-            return existing[0]
-        if _names_all(metadata):
-            # Who is only on record has not applied it, or left it. If it is about to apply it, the
-            # deletion or the apply fails: each tests the resourceVersion that it has read.
-            return None
-        found = await self._another_on_record(place, {ours, *others})
-        if found is None and not names_everybody(metadata) and not self.inventories.has_term:
+        place = place_of(resource, None, str(metadata["name"]))
+        listed = [one for one in sharers(metadata) if one != ours]
+        found = await self._on_record_of(place, metadata, ours) or await self._unrecorded(listed)
+        if found is not None:
+            return found
+        if not self.inventories.has_term:
+            existing = await self.existing(listed)
+            if existing:
+                return existing[0]
+            if not lists_all(metadata):
+                self._check_knows_all(place)
+        return None if sharers(metadata) else await self._of_label(metadata, ours)
+
+    def _check_knows_all(self, place: Place) -> None:
+        """Raise Conflict while the cache may lack who shares an object."""
+        if not self.inventories.has_term:
             text = f"who shares {place} is not known yet: the first events are awaited"
             raise Conflict(text, status=409)
-        return found
 
-    async def _another_on_record(
-        self, place: Place, tried: set[InstanceIdentity]
+    async def _on_record_of(
+        self, place: Place, metadata: Metadata, ours: InstanceIdentity
     ) -> InstanceIdentity | None:
-        """Return an Instance that has an object on record, by the API server.
+        """Return another Instance that exists and has applied an object, by its record."""
+        uid, listed = str(metadata["uid"]), sharers(metadata)
+        sources = [
+            lambda: self._on_record(place, uid),
+            lambda: (one for one in listed if self._has_share(one, place)),
+        ]
+        if not (listed and lists_all(metadata)):
+            sources.append(lambda: self._on_record(place))
+        return await self._first(sources, {ours})
+
+    def _on_record(self, place: Place, uid: str = "") -> Iterator[InstanceIdentity]:
+        return self.inventories.some_sharers(place, uid)
+
+    async def _first(
+        self,
+        sources: Sequence[Callable[[], Iterable[InstanceIdentity]]],
+        but: Collection[InstanceIdentity],
+    ) -> InstanceIdentity | None:
+        """Return an Instance that exists.
 
         Those in the cache come first. Thousands that were deleted together are on record until
         their Inventories are collected.
+
+        Args:
+            sources: Yield the Instances, and are not iterated across an await.
+            but: Those that do not count.
         """
+        tried = set(but)
         for at_once, may_exist in ((1, self.is_cached), (_AT_ONCE, _anybody)):
-            while True:
-                found = filter(may_exist, self.on_record(place))
-                some = list(islice((one for one in found if one not in tried), at_once))
-                if not some:
-                    break
-                tried.update(some)
-                for one in await self.existing(some):
-                    if await self._has_share(one, place):
-                        return one
+            for source in sources:
+                while some := _some(source(), tried, may_exist, at_once):
+                    tried.update(some)
+                    existing = await self.existing(some)
+                    if existing:
+                        return existing[0]
         return None
 
-    async def _has_share(self, one: InstanceIdentity, place: Place) -> bool:
-        record = await self.inventories.live(one)
-        return record is not None and record.get(place) is not None
+    async def _unrecorded(self, listed: Iterable[InstanceIdentity]) -> InstanceIdentity | None:
+        """Return a listed Instance that exists, and whose record does not tell what it shares."""
+        unknown = [one for one in listed if not self._is_complete(one)]
+        existing = await self.existing(unknown)
+        return existing[0] if existing else None
+
+    def _is_complete(self, one: InstanceIdentity) -> bool:
+        record = self.inventories.cached(one)
+        return record is not None and record.complete
+
+    async def _of_label(
+        self, metadata: Metadata, ours: InstanceIdentity
+    ) -> InstanceIdentity | None:
+        """Return an Instance other than ours that the label names: KUDO 0.19 wrote nothing else."""
+        name = instance_label(metadata)
+        if not name:
+            return None
+        found = await self.instances.client.list(
+            INSTANCES, field_selector=f"metadata.name={name}", metadata_only=True
+        )
+        places = (obj["metadata"] for obj in found.items)
+        living = (InstanceIdentity(one["namespace"], one["name"], one["uid"]) for one in places)
+        return next((one for one in living if one != ours), None)
 
 
-def _names_all(metadata: Metadata) -> bool:
-    """Return whether the annotation of an object names all that have applied it.
-
-    One without names was removed by hand, or never written. A longer list than this release writes
-    is of an older one, which drops from it whoever was not listed.
-    """
-    return names_everybody(metadata) and 0 < len(sharers(metadata)) <= MOST_NAMED
-
-
-def _if_any(one: InstanceIdentity | None) -> tuple[InstanceIdentity, ...]:
-    return () if one is None else (one,)
+def _some(
+    found: Iterable[InstanceIdentity],
+    tried: Collection[InstanceIdentity],
+    may_exist: Callable[[InstanceIdentity], bool],
+    number: int,
+) -> list[InstanceIdentity]:
+    untried = (one for one in found if one not in tried and may_exist(one))
+    return list(islice(untried, number))
 
 
 def _anybody(_: InstanceIdentity) -> bool:

@@ -33,7 +33,7 @@ from kudo.objects.deletion_policy import is_retained
 from kudo.objects.inventory.record import Entry, Place, Record, can_be_recorded
 from kudo.objects.inventory.retention import retained_by
 from kudo.objects.managed_fields import writers
-from kudo.objects.sharing import is_shared_by
+from kudo.objects.sharing import is_listed
 from kudo.tasks import kind_of
 from kudo_reconciler.objects.ownership import controller_of, is_owned
 from kudo_reconciler.objects.places import place_of
@@ -251,7 +251,7 @@ def _entry(
 
 def _is_ours(resource: Resource, obj: JsonObject, one: InstanceIdentity) -> bool:
     if not resource.namespaced:
-        return is_shared_by(obj["metadata"], one)
+        return is_listed(obj["metadata"], one)
     retention = retained_by(obj["metadata"])
     retained = retention is not None and retention.uid == one.uid
     return is_owned(obj, one.uid) or (retained and controller_of(obj) is None)

@@ -23,7 +23,6 @@ from kudo.objects.inventory.pruning import in_order, is_given_up, why_kept
 from kudo.objects.inventory.record import Entry, Place, Record
 from kudo_reconciler.keys import Key
 from kudo_reconciler.objects.observer import Observer
-from kudo_reconciler.objects.ownership import Ownership
 from kudo_reconciler.objects.records.recorder import Recorder
 from kudo_reconciler.objects.records.served_kind import served_kind
 from kudo_reconciler.objects.refusals import error_text, is_permanent
@@ -74,7 +73,6 @@ class Pruner:
     accounts: Accounts
     discovery: Discovery
     observer: Observer
-    ownership: Ownership
     shares: Shares
     recorder: Recorder
 
@@ -168,17 +166,17 @@ class Pruner:
                 if is_given_up(entry, live["metadata"], one):
                     done.gone.append(place)
                     return
-                other = await self._other(entry, resource, live, one)
                 why = why_kept(entry, live["metadata"], one, shared_with=None)
                 if why:
                     done.kept[place] = why
                     return
                 if not may_delete(place):
                     raise Stopped
-                if other is not None:
-                    await self.shares.remove_sharer(resource, live, one, client=client)
-                    done.shared[place] = other
-                    return
+                if entry.cluster_scoped:
+                    live, other = await self.shares.give_up(resource, live, one, client=client)
+                    if other is not None:
+                        done.shared[place] = other
+                        return
                 if not live["metadata"].get("deletionTimestamp"):
                     await self._delete(resource, live, one, client)
                     done.deleted.append(place)
@@ -195,14 +193,6 @@ class Pruner:
             return
         done.failed.add(place)
         done.kept[place] = "it keeps changing"
-
-    async def _other(
-        self, entry: Entry, resource: Resource, live: JsonObject, one: InstanceIdentity
-    ) -> InstanceIdentity | None:
-        """Return another Instance that shares an object; None if none does."""
-        if not entry.cluster_scoped:
-            return None
-        return await self.ownership.another(resource, live["metadata"], one)
 
     async def _delete(
         self, resource: Resource, live: JsonObject, one: InstanceIdentity, client: Client
