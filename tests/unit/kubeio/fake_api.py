@@ -81,6 +81,7 @@ class FakeApi:
     compacted: int = 0
     objects: dict[str, JsonObject] = field(default_factory=dict)
     log: list[tuple[int, bytes]] = field(default_factory=list)
+    snapshots: dict[str, list[JsonObject]] = field(default_factory=dict)
     seen: list[Seen] = field(default_factory=list)
     list_faults: deque[Fault] = field(default_factory=deque)
     watch_faults: deque[Fault] = field(default_factory=deque)
@@ -202,12 +203,14 @@ class FakeApi:
         start, _, version = request.query.get("continue", f"0@{self.version}").partition("@")
         if int(version) < self.compacted:
             return await refuse(410, "Expired")(request)
-        names = sorted(self.objects)
-        chosen = names[int(start) : int(start) + limit]
+        if "continue" not in request.query:
+            # All pages of a list are of one moment.
+            self.snapshots[version] = [self.objects[name] for name in sorted(self.objects)]
+        everything = self.snapshots[version]
         metadata = {"resourceVersion": version}
-        if int(start) + limit < len(names):
+        if int(start) + limit < len(everything):
             metadata["continue"] = f"{int(start) + limit}@{version}"
-        items = [self.objects[name] for name in chosen]
+        items = everything[int(start) : int(start) + limit]
         return web.json_response({"kind": "WidgetList", "metadata": metadata, "items": items})
 
     async def _watch(self, request: web.Request) -> web.StreamResponse:
