@@ -28,7 +28,7 @@ def two_reconcilers(world: World) -> Start:
         installation = world.installation
         await asyncio.to_thread(installation.reconciler.stop)
         lease = f"--lease-namespace={world.namespace}"
-        await _grant_lease(world)
+        await grant_lease(world)
         first = installation.another_reconciler("reconciler-first", lease, *options)
         first.command[:1] = [sys.executable, str(PROGRAM)]
         # It is none of the programs that are forked.
@@ -49,7 +49,7 @@ def two_reconcilers(world: World) -> Start:
     return started
 
 
-async def _grant_lease(world: World) -> None:
+async def grant_lease(world: World) -> None:
     """Let the reconciler have a Lease in the namespace, as the chart does in that of KUDO."""
     role = {
         "apiVersion": f"{ROLES.group}/v1",

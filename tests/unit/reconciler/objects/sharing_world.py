@@ -133,6 +133,12 @@ class World:
         for process in self.processes:
             process.sharers.inventories.informer.observe(stored)
 
+    def put_on_record(self, process: Process, one: InstanceIdentity) -> None:
+        """Put an Inventory that has the role into the cache of a process, and nowhere else."""
+        body = inventory_of(one, 0, [self.entry], complete=True)
+        body["metadata"] |= {"uid": f"inventory-{one.uid}", "resourceVersion": str(1 << 40)}
+        process.sharers.inventories.informer.observe(body)
+
     async def recorded(self, count: int, first: int = 0, *entries: Entry) -> list[InstanceIdentity]:
         """Create Instances that have applied the role, by their record."""
         made = [await self.instance(f"i{number:04}") for number in range(first, first + count)]

@@ -366,15 +366,28 @@ async def test_a_process_with_empty_caches_removes_nobody() -> None:
         assert set(sharers(role["metadata"])) == {*some, late}
 
 
-async def test_the_work_of_a_share_does_not_grow_with_the_sharers() -> None:
+async def test_the_work_of_a_share_does_not_grow_up_to_fifty_thousand_sharers() -> None:
     async with world() as found:
         process, _ = await shared(found, 40)
-        calls = []
-        for first, more in ((40, 1), (100, 400), (600, 1)):
-            some = await found.recorded(more, first=first)
-            metadata = (await process.role())["metadata"]
-            calls.append(await _calls(process, metadata, some[-1]))
-        assert calls[0] == calls[1] == calls[2]
+        (one, other) = await found.recorded(2, first=40)
+        metadata = (await process.role())["metadata"]
+        few = [await _calls(process, metadata, one), await _requests(process, one)]
+        for number in range(50_000):
+            found.put_on_record(process, InstanceIdentity("ns", f"x{number}", f"u{number}"))
+        many = [await _calls(process, metadata, other), await _requests(process, other)]
+        # Sorting compares more or less, by the hashes of this process.
+        assert many[0] < 1.05 * few[0]
+        assert many[1] == few[1]
+        assert len([*process.sharers.inventories.some_sharers(PLACE)]) == 50_040
+
+
+async def _requests(process: Process, one: InstanceIdentity) -> int:
+    """Return the number of requests of who shares an object, asks for others, and leaves."""
+    process.sent.clear()
+    await process.share(one)
+    await process.another(one)
+    await process.leave(one)
+    return len(process.sent)
 
 
 async def _calls(process: Process, metadata: JsonObject, one: InstanceIdentity) -> int:

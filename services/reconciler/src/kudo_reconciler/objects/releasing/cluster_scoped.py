@@ -41,6 +41,7 @@ from kudo_reconciler.objects.observer import Observer
 from kudo_reconciler.objects.places import place_of
 from kudo_reconciler.objects.releasing.recorded_objects import Found, RecordedObjects
 from kudo_reconciler.objects.releasing.shares import Shares
+from kudo_reconciler.objects.sharing.sharers import SharersUnknown
 from kudo_reconciler.tenancy.accounts import Accounts
 
 log = logging.getLogger(__name__)
@@ -237,8 +238,11 @@ class ClusterObjects:
         self, resource: Resource, obj: JsonObject, one: InstanceIdentity, client: Client
     ) -> bool:
         """Delete an object or remove the Instance from its sharers; return whether it is gone."""
-        for _ in range(_ATTEMPTS):
+        name = obj["metadata"]["name"]
+        for attempt in range(_ATTEMPTS):
             try:
+                if attempt:
+                    obj = await client.get(resource, name)
                 if not goes_with_instance(resource.group, resource.kind, obj["metadata"]):
                     await self.shares.unlist(resource, obj, one, client=client)
                     return False
@@ -246,8 +250,10 @@ class ClusterObjects:
                 return another is None and await self._delete(resource, obj, one, client)
             except NotFound:
                 return True
+            except SharersUnknown:
+                raise
             except (Conflict, Invalid):
-                obj = await client.get(resource, obj["metadata"]["name"])
+                continue
         raise Conflict(f"{_named(resource, obj)} keeps changing", status=409)
 
     async def _delete(

@@ -43,6 +43,10 @@ _SOME: Final = 4
 Metadata = Mapping[str, Json]
 
 
+class SharersUnknown(Conflict):
+    """The cache may lack what a former leader has recorded of who shares an object."""
+
+
 @dataclass(frozen=True, slots=True)
 class Sharers:
     """Knows who shares cluster-scoped objects."""
@@ -133,7 +137,7 @@ class Sharers:
         Empty if nobody else does. The Instances that are listed are not read.
 
         Raises:
-            Conflict: a list is to be filled up, and the cache may lack who is missing.
+            SharersUnknown: a list is to be filled up, and the cache may lack who is missing.
         """
         listed = dict.fromkeys(sharers(metadata))
         if not lists_all(metadata):
@@ -190,7 +194,7 @@ class Sharers:
         change the object, so that the deletion fails, or create it again.
 
         Raises:
-            Conflict: the cache may lack some of them.
+            SharersUnknown: the cache may lack some of them.
             KubeError: a request failed.
         """
         place = place_of(resource, None, str(metadata["name"]))
@@ -207,10 +211,10 @@ class Sharers:
         return None if sharers(metadata) else await self._of_label(metadata, ours)
 
     def _check_knows_all(self, place: Place) -> None:
-        """Raise Conflict while the cache may lack who shares an object."""
+        """Raise SharersUnknown while the cache may lack who shares an object."""
         if not self.inventories.has_term:
             text = f"who shares {place} is not known yet: the first events are awaited"
-            raise Conflict(text, status=409)
+            raise SharersUnknown(text, status=409)
 
     async def _on_record_of(
         self, place: Place, metadata: Metadata, ours: InstanceIdentity
