@@ -73,7 +73,7 @@ def _lists(group: Group) -> Iterator[str]:
 
 
 def _page(command: Command) -> str:
-    usage = " ".join(filter(None, (_PLUGIN, command.name, command.arguments, "[flags]")))
+    usage = f"{_PLUGIN} {command.name} {command.usage}"
     shown = [f"# {comment}\n{_PLUGIN} {line}" for comment, line in command.examples]
     return _joined(
         _FIRST,

@@ -82,6 +82,7 @@ def _run_command(command: Command, argv: list[str]) -> None:
     if args.help:
         print(parser.format_help(), end="")
         return
+    command.take_instance(args)
     command.check(args)
     if args.v:
         _run_verbosely(command, args)

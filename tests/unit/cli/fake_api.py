@@ -32,7 +32,8 @@ Key = tuple[str, str]
 DEFINITIONS = tuple(definitions().values())
 _DISCOVERY = "discovery"
 _REVIEWS = {"selfsubjectaccessreviews", "subjectaccessreviews", "localsubjectaccessreviews"}
-_LATER_THAN_ANY_TEST = 86_400.0
+LEFT_ALONE = Outcome("stuck", seconds=86_400.0)
+"""Of a workload whose status nobody writes while a test runs."""
 _REASONS = {403: "Forbidden", 404: "NotFound", 409: "AlreadyExists"}
 
 
@@ -273,7 +274,7 @@ class FakeApi:
     def _outcome(self, obj: JsonObject) -> Outcome:
         if obj["kind"] == "Pod":
             # A pod keeps the status that a test has given it.
-            return Outcome("stuck", seconds=_LATER_THAN_ANY_TEST)
+            return LEFT_ALONE
         stuck = obj["metadata"]["name"] in self.unavailable
         return Outcome("stuck" if stuck else "healthy", seconds=0.0)
 

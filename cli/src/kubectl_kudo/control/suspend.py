@@ -2,11 +2,9 @@
 
 from kubectl_kudo.core.arguments import CHILDREN, INSTANCE, WAIT_TIME, WRITING, Args, Flag
 from kubectl_kudo.core.command import Command
-from kubectl_kudo.core.errors import no_arguments
 
 
 def run(args: Args) -> None:
-    no_arguments("suspend", args.arguments, "name the instance with --instance=<name>")
     from kubectl_kudo.control.set_suspend import suspend
     from kubectl_kudo.core.session import in_session
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 
-from kubectl_kudo.core.arguments import GLOBAL_FLAGS, Args, Flag, Parser
+from kubectl_kudo.core.arguments import GLOBAL_FLAGS, INSTANCE, Args, Flag, Parser
 from kubectl_kudo.core.errors import UsageError
 
 PROGRAM = "kubectl-kudo"
@@ -22,7 +22,8 @@ class Command:
         name: Its words after the program's name.
         summary: One sentence; the first of the help.
         run: Runs it; imports what it needs in its body, so that `--help` starts fast.
-        arguments: The positional arguments in the usage line.
+        arguments: The positional arguments in the usage line. If they begin with `[instance]`, and
+            if there are none, a command with the flag `--instance` takes the name by position, too.
         flags: Its own flags.
         required: Attributes of the flags that must be given.
         more: Further sentences of the help.
@@ -38,13 +39,43 @@ class Command:
     more: str = ""
     examples: tuple[tuple[str, str], ...] = ()
 
+    @property
+    def names_instance(self) -> bool:
+        """Whether the name of an Instance may be given by position as well as by `--instance`."""
+        return INSTANCE in self.flags and self.usage.startswith("[instance]")
+
+    @property
+    def usage(self) -> str:
+        """The arguments and flags in the usage line."""
+        arguments = self.arguments or ("[instance]" if INSTANCE in self.flags else "")
+        return f"{arguments} [flags]".lstrip()
+
     def parser(self) -> Parser:
         words = f"{PROGRAM} {self.name}"
-        usage = " ".join(filter(None, (words, self.arguments, "[flags]")))
         description = "\n\n".join(filter(None, (self.summary, self.more)))
         return Parser(
-            words, self.flags, usage=usage, description=description, epilog=self._examples()
+            words,
+            self.flags,
+            usage=f"{words} {self.usage}",
+            description=description,
+            epilog=self._examples(),
         )
+
+    def take_instance(self, args: Args) -> None:
+        """Take the name of an Instance from its position.
+
+        Raises:
+            UsageError: more than one Instance is named.
+        """
+        if not (self.names_instance and args.arguments):
+            return
+        named = dict.fromkeys([*filter(None, [args.instance]), *args.arguments])
+        if len(named) > 1:
+            text = f"{self.name} takes one instance, not {' and '.join(named)}"
+            names_plan = any(flag.attribute == "name" for flag in self.flags)
+            hint = "; name the plan with --name=<planName>" if names_plan else ""
+            raise UsageError(text + hint)
+        [args.instance], args.arguments = named, []
 
     def check(self, args: Args) -> None:
         """Raise UsageError if a required flag is missing."""

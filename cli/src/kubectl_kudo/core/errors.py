@@ -91,11 +91,11 @@ class UsageError(CliError):
     code = ExitCode.USAGE
 
 
-def no_arguments(command: str, given: Sequence[str], hint: str = "") -> None:
+def no_arguments(command: str, given: Sequence[str]) -> None:
     """Raise UsageError if a command that takes none was given arguments."""
     if given:
         text = f"expecting no arguments provided for {command}. Only named flags are accepted"
-        raise UsageError(f"{text}; {hint}" if hint else text)
+        raise UsageError(text)
 
 
 def describe(error: BaseException) -> str | None:

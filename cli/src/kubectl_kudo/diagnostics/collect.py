@@ -4,7 +4,7 @@ import re
 
 from kubectl_kudo.core.arguments import INSTANCE, Args, Flag, seconds
 from kubectl_kudo.core.command import Command
-from kubectl_kudo.core.errors import UsageError, no_arguments
+from kubectl_kudo.core.errors import UsageError
 
 _SIZE = re.compile(r"(\d{1,9})(Ki|Mi|Gi)?", re.ASCII)
 _UNITS = {"": 1, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30}
@@ -19,7 +19,6 @@ def size(text: str) -> int:
 
 
 def run(args: Args) -> None:
-    no_arguments("diagnostics collect", args.arguments, "name the instance with --instance=<name>")
     if args.all and args.instance:
         raise UsageError("give either '--instance' or '--all', not both")
     if not args.all and not args.instance:

@@ -2,11 +2,10 @@
 
 from kubectl_kudo.core.arguments import DRY_RUN, INSTANCE, WAITING, Args, Flag
 from kubectl_kudo.core.command import Command
-from kubectl_kudo.core.errors import UsageError, no_arguments
+from kubectl_kudo.core.errors import UsageError
 
 
 def run(args: Args) -> None:
-    no_arguments("uninstall", args.arguments, "name the instance with --instance=<name>")
     if args.all_unused:
         if args.instance or args.wait:
             raise UsageError("--all-unused cannot be used with --instance or --wait")
@@ -26,7 +25,7 @@ COMMAND = Command(
     "uninstall",
     "Delete an instance and what it created; its cleanup plan runs first, if it has one.",
     run,
-    "--instance <name> | --all-unused",
+    "[instance] | --all-unused",
     (
         INSTANCE,
         *WAITING,

@@ -10,11 +10,10 @@ from kubectl_kudo.core.arguments import (
     Args,
 )
 from kubectl_kudo.core.command import Command
-from kubectl_kudo.core.errors import UsageError, no_arguments
+from kubectl_kudo.core.errors import UsageError
 
 
 def run(args: Args) -> None:
-    no_arguments("update", args.arguments)
     if not args.instance:
         raise UsageError(
             "--instance flag has to be provided to indicate which instance you want to update"

@@ -2,13 +2,12 @@
 
 from kubectl_kudo.core.arguments import INSTANCE, Args, Flag
 from kubectl_kudo.core.command import Command
-from kubectl_kudo.core.errors import UsageError, no_arguments
+from kubectl_kudo.core.errors import UsageError
 
 _FORMATS = ("", "table", "wide", "name", "json", "yaml")
 
 
 def run(args: Args) -> None:
-    no_arguments("plan history", args.arguments)
     if not args.instance:
         raise UsageError("please choose the instance with '--instance=<instanceName>'")
     if args.output not in _FORMATS:

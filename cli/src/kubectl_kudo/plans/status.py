@@ -2,11 +2,10 @@
 
 from kubectl_kudo.core.arguments import INSTANCE, OUTPUT, WAIT, Args, Flag
 from kubectl_kudo.core.command import Command
-from kubectl_kudo.core.errors import UsageError, no_arguments
+from kubectl_kudo.core.errors import UsageError
 
 
 def run(args: Args) -> None:
-    no_arguments("plan status", args.arguments)
     args.wait = args.wait or args.watch
     if args.plan and (args.all or args.wait):
         other = "--all" if args.all else "--watch" if args.watch else "--wait"

@@ -2,11 +2,10 @@
 
 from kubectl_kudo.core.arguments import CHANGE_HELP, INSTANCE, WAITING, WRITING, Args, Flag
 from kubectl_kudo.core.command import Command
-from kubectl_kudo.core.errors import UsageError, no_arguments
+from kubectl_kudo.core.errors import UsageError
 
 
 def run(args: Args) -> None:
-    no_arguments("plan trigger", args.arguments, "name the plan with --name=<planName>")
     if not args.instance:
         raise UsageError("please choose the instance with '--instance=<instanceName>'")
     if not args.name:

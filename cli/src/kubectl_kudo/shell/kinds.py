@@ -114,6 +114,8 @@ def of_flag(command: str, flag: Flag) -> Expected:
 
 def of_argument(command: Command, number: int) -> Expected:
     """Return what the positional argument with a number, from 0, is; None if it takes no more."""
+    if command.names_instance:
+        return Kind.INSTANCE if number == 0 else None
     kinds = _ARGUMENTS.get(command.name, ())
     if number < len(kinds):
         return kinds[number]

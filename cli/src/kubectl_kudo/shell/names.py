@@ -46,6 +46,8 @@ def names(kind: Kind, line: Line, current: str, *, without: frozenset[str]) -> l
 def _args(line: Line) -> Args:
     parser = line.node.parser() if isinstance(line.node, Command) else Parser(line.node.name)
     args = parser.parse([*line.flags, *line.arguments])
+    if isinstance(line.node, Command):
+        line.node.take_instance(args)
     args.validate_install = False
     args.request_timeout = args.request_timeout or _SECONDS
     return args

@@ -3,12 +3,15 @@
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from kubectl_kudo import __main__ as entry
+from kubectl_kudo.catalogue import ROOT
 from kubectl_kudo.core import output
+from kubectl_kudo.core.command import Command, Group, find
 from kubectl_kudo.core.errors import CliError, describe, listed
 from kubeio.errors import ConfigError, ConnectionLost, error_from_status
 from kudo.problems import InvalidInput, KudoError, Problem
@@ -20,26 +23,13 @@ NO_ARGUMENTS = "expecting no arguments provided for {}. Only named flags are acc
 @pytest.mark.parametrize(
     ("line", "text"),
     [
-        ("update x", NO_ARGUMENTS.format("update")),
         (
             "update --instance tea -p A -p =1 -p C=1",
             "could not parse parameters: parameter not set: A, parameter name can not be empty: =1",
         ),
         ("upgrade ./a", "please use --instance and specify instance name. It cannot be empty"),
-        ("plan history x", NO_ARGUMENTS.format("plan history")),
-        ("plan status x --instance tea", NO_ARGUMENTS.format("plan status")),
-        *(
-            (
-                f"{command} tea --instance tea",
-                NO_ARGUMENTS.format(command) + "; name the instance with --instance=<name>",
-            )
-            for command in ("uninstall", "plan wait", "plan cancel", "adopt", "suspend", "resume")
-        ),
-        # BTO-8: arguments of the commands of plans were ignored, also the name of the plan.
-        (
-            "plan trigger brew --instance tea",
-            NO_ARGUMENTS.format("plan trigger") + "; name the plan with --name=<planName>",
-        ),
+        ("version x", NO_ARGUMENTS.format("version")),
+        ("repo list x", NO_ARGUMENTS.format("repo list")),
     ],
 )
 def test_wrong_arguments_are_told_in_the_words_of_the_original(
@@ -47,6 +37,58 @@ def test_wrong_arguments_are_told_in_the_words_of_the_original(
 ) -> None:
     ran = run(*line.split())
     assert (ran.code, ran.out, ran.err) == (2, "", f"Error: {text}\n")
+
+
+NAMING = [
+    "adopt",
+    "diagnostics collect",
+    "plan cancel",
+    "plan history",
+    "plan retry",
+    "plan status",
+    "plan trigger",
+    "plan wait",
+    "prune",
+    "resume",
+    "suspend",
+    "uninstall",
+    "update",
+]
+
+
+def commands(group: Group) -> Iterator[Command]:
+    for member in map(group.member, group.members):
+        if isinstance(member, Group):
+            yield from commands(member)
+        else:
+            yield member
+
+
+def test_all_verbs_about_one_instance_but_those_that_take_a_package_name_it_by_position() -> None:
+    assert sorted(one.name for one in commands(ROOT) if one.names_instance) == NAMING
+
+
+@pytest.mark.parametrize("name", NAMING)
+def test_an_instance_is_named_by_position_or_by_flag_and_once(name: str, run: Cli) -> None:
+    command, _ = find(ROOT, name.split())
+    assert isinstance(command, Command)
+    for line in (["tea"], ["--instance", "tea"], ["tea", "--instance=tea"], ["tea", "tea"]):
+        args = command.parser().parse(line)
+        command.take_instance(args)
+        assert (args.instance, args.arguments) == ("tea", [])
+    ran = run(*name.split(), "brew", "--instance", "tea")
+    assert ran.code == 2
+    assert ran.err.startswith(f"Error: {name} takes one instance, not tea and brew")
+    assert f"usage: kubectl-kudo {name} [instance] " in run(*name.split(), "--help").out
+
+
+def test_who_names_a_plan_by_position_is_told_how_to_name_it(run: Cli) -> None:
+    # BTO-8: arguments of the commands of plans were ignored, also the name of the plan.
+    ran = run("plan", "trigger", "brew", "--instance", "tea")
+    assert ran.err == (
+        "Error: plan trigger takes one instance, not tea and brew; "
+        "name the plan with --name=<planName>\n"
+    )
 
 
 def test_a_parameter_file_with_null_names_file_and_key(run: Cli, tmp_path: Path) -> None:

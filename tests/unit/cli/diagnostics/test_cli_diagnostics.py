@@ -216,7 +216,7 @@ def test_a_place_that_cannot_be_written(kudo: Cli, busy: FakeApi, tmp_path: Path
     [
         ([], 'required flag(s) "instance" not set; --all collects all instances'),
         (["--all", "--instance", "x"], "give either '--instance' or '--all', not both"),
-        (["tea"], "expecting no arguments provided for diagnostics collect"),
+        (["tea", "milk"], "diagnostics collect takes one instance, not tea and milk"),
         (["--instance", "a", "--log-limit", "big"], 'invalid argument "big" for "--log-limit"'),
         (["--instance", "a", "--kudo-namespace", "../x"], "../x"),
     ],

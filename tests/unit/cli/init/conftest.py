@@ -8,7 +8,7 @@ import pytest
 
 from kubectl_kudo.__main__ import main
 from tests.unit.cli.conftest import KUBECONFIG, Cli, Ran
-from tests.unit.cli.fake_api import FakeApi
+from tests.unit.cli.fake_api import LEFT_ALONE, FakeApi
 from tests.unit.cli.init.installations import BUILT_IN, JUDGED
 
 
@@ -48,11 +48,14 @@ def left_by_init(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.fixture
 def installed(server: FakeApi, left_by_init: str) -> FakeApi:
     """Return the server after `init`, which has written nothing to this one."""
-    storage = server.cluster.server.storage
+    storage, workloads = server.cluster.server.storage, server.cluster.workloads
 
     def put() -> None:
+        # They have their status; it would be written again while a test changes it.
+        usual, workloads.outcome = workloads.outcome, lambda _: LEFT_ALONE
         for (group, plural), obj in json.loads(left_by_init):
             storage.put((group, plural), obj)
+        workloads.outcome = usual
 
     server.do(put)
     return server

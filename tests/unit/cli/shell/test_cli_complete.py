@@ -106,6 +106,8 @@ def test_names_of_the_cluster(kudo: Cli, pot: FakeApi) -> None:
     assert offered(kudo, "-n", "k") == (["kitchen"], NO_FILES)
     assert offered(kudo, "--context", "") == (["other", "test"], NO_FILES)
     assert offered(kudo, "--context=other", "plan", "status", "--instance", "") == ([], NO_FILES)
+    assert offered(kudo, "plan", "status", "") == instances
+    assert offered(kudo, "plan", "status", "tea", "") == ([], NO_FILES)
     assert offered(kudo, "describe", "instance", "") == instances
     assert offered(kudo, "get", "instance", "") == instances
     assert offered(kudo, "get", "instances", "tea", "") == ([], NO_FILES)
@@ -125,11 +127,14 @@ def test_a_name_beyond_the_first_page_is_offered(kudo: Cli, pot: FakeApi) -> Non
     assert len(names) == 500
 
 
-def test_plans_and_parameters_of_an_instance(kudo: Cli, pot: FakeApi) -> None:
-    trigger = ("plan", "trigger", "--instance", "tea")
+@pytest.mark.parametrize("named", [("--instance", "tea"), ("tea",)])
+def test_plans_and_parameters_of_an_instance(
+    kudo: Cli, pot: FakeApi, named: tuple[str, ...]
+) -> None:
+    trigger = ("plan", "trigger", *named)
     assert offered(kudo, *trigger, "--name", "") == (["brew", "cleanup", "deploy"], NO_FILES)
     assert offered(kudo, *trigger, "--name", "b") == (["brew"], NO_FILES)
-    update = ("update", "--instance=tea", "-p")
+    update = ("update", *named, "-p")
     names = ["CUPS=", "POT=", "SIZE=", "TEA="]
     assert offered(kudo, *update, "") == (names, NO_FILES | NO_SPACE)
     assert offered(kudo, *update, "SIZE=") == (["SIZE=large", "SIZE=small"], NO_FILES)
