@@ -117,7 +117,7 @@ class _Objects:
 def controller_of(parts: Parts) -> Controller:
     """Return the controller of a term."""
     discovery = Discovery(parts.client)
-    sharers = Sharers(parts.instances, parts.inventories)
+    sharers = Sharers(parts.instances, parts.inventories, parts.recorder.is_damaged)
     objects = _Objects(
         discovery,
         Ownership(parts.instances, sharers),

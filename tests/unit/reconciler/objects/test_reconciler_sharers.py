@@ -234,6 +234,21 @@ async def test_a_record_of_an_instance_that_is_gone_or_another_one_now_does_not_
         assert await process.another(some[0]) is None
 
 
+async def test_who_is_taken_off_the_record_by_hand_counts_until_that_is_restored() -> None:
+    async with world() as found:
+        process, some = await shared(found, 2)
+        recorder = process.shares.recorder
+        before = recorder.of(some[1])
+        recorder.damage.add(some[1], before, before.without([PLACE]))
+        await recorder.inventories.save(some[1], lambda record: record.without([PLACE]))
+        assert await process.another(some[0]) == some[1]
+        # The next write restores it.
+        await recorder.save(some[1], lambda record: record)
+        assert not recorder.is_damaged(some[1])
+        await found.annotate(shared_by(some[:1]))
+        assert await process.another(some[0]) == some[1]
+
+
 # Several that leave or come at the same time
 
 

@@ -52,6 +52,10 @@ class Recorder:
         """Return the record of an Instance as it is cached; empty if there is none."""
         return self.inventories.cached(one) or Record()
 
+    def is_damaged(self, one: InstanceIdentity) -> bool:
+        """Return whether others have changed the record of an Instance, until it is restored."""
+        return self.damage.of(one) is not None
+
     async def expect(
         self, context: RunContext, entries: Collection[Entry], others: OtherTasks
     ) -> None:
@@ -154,7 +158,7 @@ class Recorder:
         run has put on record is not written again. What somebody else has written is about to be
         taken back, so it covers nothing.
         """
-        if self.damage.of(one) is not None:
+        if self.is_damaged(one):
             return False
         record = self.inventories.cached(one)
         if record is None or not await covers(record, entries, recorded):

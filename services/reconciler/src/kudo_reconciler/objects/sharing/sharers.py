@@ -3,7 +3,8 @@
 Inventories decide: an Instance that exists shares an object if it has applied it, by its record,
 until it gives the share up: see `has_applied`. The list on the object alone counts
 
-* for Instances whose record is not complete: KUDO 0.19 and older releases wrote none;
+* for Instances whose record is not complete: KUDO 0.19 and older releases wrote none, and what
+  somebody has changed by hand is restored a moment later;
 * while the cache may lack what a former leader has recorded, if it lists all;
 * for what users are told.
 
@@ -49,10 +50,15 @@ class SharersUnknown(Conflict):
 
 @dataclass(frozen=True, slots=True)
 class Sharers:
-    """Knows who shares cluster-scoped objects."""
+    """Knows who shares cluster-scoped objects.
+
+    Attributes:
+        is_damaged: Whether others have changed the record of an Instance, and that is not restored.
+    """
 
     instances: InstanceStore
     inventories: InventoryStore
+    is_damaged: Callable[[InstanceIdentity], bool]
 
     def is_cached(self, one: InstanceIdentity) -> bool:
         """Return whether an Instance exists in the cache, which may be behind."""
@@ -264,7 +270,7 @@ class Sharers:
 
     def _is_complete(self, one: InstanceIdentity) -> bool:
         record = self.inventories.cached(one)
-        return record is not None and record.complete
+        return record is not None and record.complete and not self.is_damaged(one)
 
     async def _of_label(
         self, metadata: Metadata, ours: InstanceIdentity
