@@ -66,8 +66,8 @@ class Fields:
         self.complain(name, value, "true or false")
         return None
 
-    def integer(self, name: str) -> int:
-        """Return a whole number; 0 where it is absent."""
+    def integer(self, name: str) -> int | None:
+        """Return a whole number; None where it is absent."""
         value = self.get(name)
         if isinstance(value, float) and value.is_integer():
             return int(value)
@@ -75,7 +75,7 @@ class Fields:
             return value
         if value is not None:
             self.complain(name, value, "a whole number")
-        return 0
+        return None
 
     def values_of(self, name: str) -> tuple[object, ...] | None:
         """Return a list of anything; None where it is absent."""
