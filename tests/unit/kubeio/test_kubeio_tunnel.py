@@ -12,7 +12,7 @@ from kubeio.client import Client
 from kubeio.connection.config import ClusterConfig
 from kubeio.connection.tls import Pem, client_context
 from tests.unit.kubeio.connection.pki import authority
-from tests.unit.kubeio.http1.servers import Peer, answers, serving
+from tests.unit.kubeio.http.servers import Peer, answers, serving
 
 
 @asynccontextmanager

@@ -22,7 +22,7 @@ KubeError
     └── ServerError           5xx
         └── ServerTimeout     504
 
-Errors carry status, reason and causes as attributes. Exceptions of `http1` and of aiohttp do not
+Errors carry status, reason and causes as attributes. Exceptions of `connection.http` do not
 leave this package; they are chained as ``__cause__``. CancelledError passes through.
 """
 

@@ -1,4 +1,4 @@
-"""Requests through a proxy, which aiohttp sends: the same answers, errors and guard as without."""
+"""Requests through a proxy: the same answers, errors and guard as without."""
 
 import asyncio
 import subprocess
@@ -96,7 +96,7 @@ async def test_a_user_in_the_url_of_the_server_is_its_credential(api: FakeApi) -
     assert api.seen[0].headers["Authorization"] == "Basic dTpw"
 
 
-def test_aiohttp_is_imported_for_proxies_and_websockets_alone() -> None:
+def test_aiohttp_is_imported_when_a_client_is_opened() -> None:
     """It takes longer than all else that most commands do."""
     code = "import sys, kubeio.client; sys.exit('aiohttp' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

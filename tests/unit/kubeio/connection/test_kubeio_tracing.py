@@ -51,14 +51,14 @@ async def text(request: web.Request) -> web.StreamResponse:
     return web.Response(body=b"x" * (TRACED_BYTES + 10), headers={"Set-Cookie": "very-secret"})
 
 
-@pytest.mark.parametrize("through_aiohttp", [False, True])
+@pytest.mark.parametrize("in_the_url", [False, True])
 async def test_requests_and_answers_are_told_without_credentials(
-    api: FakeApi, *, through_aiohttp: bool
+    api: FakeApi, *, in_the_url: bool
 ) -> None:
     api.handlers[COLLECTION] = taken
     noted = Noted(bodies=True)
     config = replace(api.config, auth=StaticAuth("Bearer very-secret"))
-    config = config_of(api) if through_aiohttp else config
+    config = config_of(api) if in_the_url else config
     async with Client(config, tracer=noted) as client:
         await client.create(WIDGET, {"metadata": {"name": "a", "namespace": "ns"}})
         await client.list(WIDGET)
@@ -68,7 +68,7 @@ async def test_requests_and_answers_are_told_without_credentials(
     ]
     assert noted.requests[0].body == b'{"metadata":{"name":"a","namespace":"ns"}}'
     masked = ("Authorization", "Bearer <masked>") in noted.requests[0].headers
-    assert masked is not through_aiohttp
+    assert masked is not in_the_url
     assert [answer.status for answer in noted.answers] == [201, 200]
     assert all(answer.seconds > 0 for answer in noted.answers)
     assert all(len(content) == size > 0 for content, size in noted.contents)

@@ -23,8 +23,8 @@ from kubectl_kudo.repositories.downloads.results import (
     too_large,
 )
 from kubectl_kudo.repositories.urls import fault_of, is_private, is_remote, origin, shown_url
+from kubeio.connection.http.errors import reason_of
 from kubeio.connection.tracing import Answered, Sent, Tracer, masked
-from kubeio.http1.errors import reason_of
 
 _CHUNK = 64 * 1024
 _MOST_REDIRECTS = 5

@@ -8,10 +8,8 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol, Self
 
+from kubeio.connection.http.exchange import HttpResponse, HttpSession, Request
 from kubeio.connection.identity import Headers
-from kubeio.http1.request import Request
-from kubeio.http1.response import HttpResponse
-from kubeio.http1.session import HttpSession
 
 TRACED_BYTES: Final = 2**20
 """Of each body; the rest is counted."""
@@ -107,9 +105,6 @@ class TracedSession:
         answered = Answered(response.status, masked(response.headers), seconds)
         self._tracer.answered(sent, answered)
         return _TracedResponse(response, self._tracer, sent) if self._tracer.bodies else response
-
-    async def close(self) -> None:
-        await self._session.close()
 
 
 class _TracedResponse:

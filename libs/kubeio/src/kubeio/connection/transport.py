@@ -1,4 +1,4 @@
-"""HTTP to one API server: two connection pools, credentials, timeouts, errors.
+"""HTTP to one API server: credentials, timeouts, errors.
 
 Invariants:
 
@@ -6,45 +6,43 @@ Invariants:
 * ``before_write`` is called in the same tick in which the bytes of a write go to the socket,
   after any waiting for a connection, so that a leader checks its lease no earlier.
 * A websocket is a write, too: what it is opened for may change something.
-* No exception of `http1` or aiohttp leaves this module; cancellation does, and closes the
+* No exception of `connection.http` leaves this module; cancellation does, and closes the
   connection.
-* Watches and websockets have pools without limit of their own and cannot starve calls.
-
-Requests go through `http1`. Those through a proxy, and websockets, go through aiohttp.
+* Watches and websockets do not count towards the limit of connections and cannot starve calls.
 """
 
 import asyncio
 import re
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING
-from urllib.parse import urlencode, urlsplit
+from typing import TYPE_CHECKING, TypeVar
+from urllib.parse import urlencode
 
 import orjson
 
 from kubeio.connection.config import ClusterConfig
 from kubeio.connection.dates import ServerDate
+from kubeio.connection.http.address import Address
+from kubeio.connection.http.errors import CannotConnect, HttpError, NoWebSocket
+from kubeio.connection.http.exchange import HttpResponse, HttpSession, Request
 from kubeio.connection.identity import Headers
 from kubeio.connection.requests import OnRequest, observed
 from kubeio.connection.tracing import TracedSession, Tracer
 from kubeio.connection.warnings import WarningSink
 from kubeio.errors import ApiError, ConnectionLost, error_from_response
-from kubeio.http1.errors import CannotConnect, HttpError
-from kubeio.http1.pool import Address
-from kubeio.http1.request import Request
-from kubeio.http1.response import HttpResponse
-from kubeio.http1.session import HttpSession, Session
 from kubeio.types import Json
 
 if TYPE_CHECKING:
-    from kubeio.connection.aiohttp_session import AiohttpSession, WebSocket
+    from kubeio.connection.http.session import Session
+    from kubeio.connection.http.websocket import WebSocket
 
 _NOT_IN_YAML = re.compile(
     rb"\x7f|\xc2[\x80-\x9f]|\xe2\x80[\xa8\xa9]|\xef\xbf[\xbe\xbf]"  # DEL, C1, U+2028/9, U+FFFE/F
 )
 _UNRESERVED = re.compile(r"[A-Za-z0-9._~-]*")
+T = TypeVar("T")
 _NO_QUERY: Mapping[str, str] = MappingProxyType({})
 
 
@@ -58,7 +56,7 @@ class Answer:
 
 
 class Transport:
-    """The sessions of one client. Open it inside the event loop that uses it."""
+    """The session of one client. Open it inside the event loop that uses it."""
 
     def __init__(
         self,
@@ -76,23 +74,27 @@ class Transport:
         self.last_date: ServerDate | None = None
         self.warnings = WarningSink()
         self._max_connections = max_connections
-        self._calls: HttpSession | None = None
-        self._streams: HttpSession | None = None
-        self._sockets: AiohttpSession | None = None
+        self._session: Session | None = None
+        self._traced: HttpSession | None = None
         self._address = Address.parse(config.server)
 
     async def open(self) -> None:
-        """Make the sessions; no connection is made yet."""
-        self._calls = self._session(self._max_connections, compression=self.config.compression)
-        # A watch would wait for the compressor to have enough for its next block.
-        self._streams = self._session(0, compression=False)
+        """Make the session; no connection is made yet."""
+        # Imported here: it takes longer than all that most commands do.
+        from kubeio.connection.http.session import Session
+
+        self._session = self._traced = Session(self.config, limit=self._max_connections)
+        if self._tracer is not None:
+            headers = (("User-Agent", self.config.user_agent),)
+            self._traced = TracedSession(
+                self._session, self._tracer, origin=self._address.origin, headers=headers
+            )
 
     async def close(self) -> None:
         """Close every connection; calls in flight fail."""
-        for session in (self._calls, self._streams, self._sockets):
-            if session is not None:
-                await session.close()
-        self._calls = self._streams = self._sockets = None
+        if self._session is not None:
+            await self._session.close()
+        self._session = self._traced = None
 
     async def call(
         self,
@@ -227,8 +229,6 @@ class Transport:
         seconds at most, by default those of a call. Reading inside the block raises
         ConnectionLost, too; the messages end when the server closes.
         """
-        from kubeio.connection.aiohttp_session import NoWebSocket
-
         target = self._target(path, query)
         try:
             with _own_errors(Request(verb, target, headers=())):
@@ -245,8 +245,6 @@ class Transport:
     async def _open_websocket(
         self, target: str, protocols: Sequence[str], verb: str, headers: Headers
     ) -> "WebSocket":
-        from kubeio.connection.aiohttp_session import NoWebSocket
-
         header = await self.config.auth.header()
         try:
             return await self._shake_hands(
@@ -261,8 +259,6 @@ class Transport:
     async def _shake_hands(
         self, target: str, protocols: Sequence[str], verb: str, headers: Headers
     ) -> "WebSocket":
-        from kubeio.connection.aiohttp_session import NoWebSocket
-
         request = Request(
             "GET",
             target,
@@ -274,7 +270,7 @@ class Transport:
         with observed(self.on_request, verb) as exchange, _own_errors(request, verb):
             try:
                 async with asyncio.timeout(self.timeout):
-                    opened = await self._websockets().open_websocket(request, protocols=protocols)
+                    opened = await _open(self._session).open_websocket(request, protocols=protocols)
             except NoWebSocket as refused:
                 exchange.status = refused.status
                 raise
@@ -318,13 +314,13 @@ class Transport:
     async def _open_stream(self, request: Request, idle_timeout: float) -> HttpResponse:
         with observed(self.on_request, "WATCH") as exchange, _own_errors(request):
             async with asyncio.timeout(self.timeout):
-                response = await _open(self._streams).send(request, idle_timeout=idle_timeout)
+                response = await _open(self._traced).send(request, idle_timeout=idle_timeout)
             exchange.status = response.status
         self._note_date(response)
         return response
 
     async def _send(self, request: Request) -> HttpResponse:
-        response = await _open(self._calls).send(request)
+        response = await _open(self._traced).send(request)
         # Now, and not after the body, which may take long: it is the time of the headers.
         self._note_date(response)
         return response
@@ -346,42 +342,8 @@ class Transport:
         tail = f"?{_encoded(query)}" if query else ""
         return f"{self._address.prefix}{path}{tail}"
 
-    def _session(self, limit: int, *, compression: bool) -> HttpSession:
-        session = self._untraced(limit, compression=compression)
-        if self._tracer is None:
-            return session
-        server = urlsplit(self.config.server)
-        origin = f"{server.scheme}://{server.netloc.rpartition('@')[2]}"
-        headers = (("User-Agent", self.config.user_agent),)
-        return TracedSession(session, self._tracer, origin=origin, headers=headers)
 
-    def _untraced(self, limit: int, *, compression: bool) -> HttpSession:
-        config = self.config
-        if config.proxy or "@" in config.server:
-            return self._with_aiohttp(limit, compression=compression)
-        return Session(
-            self._address,
-            user_agent=config.user_agent,
-            compression=compression,
-            limit=limit,
-            tls=config.ssl,
-            tls_server_name=config.tls_server_name,
-        )
-
-    def _websockets(self) -> "AiohttpSession":
-        _open(self._streams)
-        if self._sockets is None:
-            self._sockets = self._with_aiohttp(0, compression=self.config.compression)
-        return self._sockets
-
-    def _with_aiohttp(self, limit: int, *, compression: bool) -> "AiohttpSession":
-        # Imported here: it takes longer than all that most commands do.
-        from kubeio.connection.aiohttp_session import AiohttpSession
-
-        return AiohttpSession(replace(self.config, compression=compression), limit=limit)
-
-
-def _open(session: HttpSession | None) -> HttpSession:
+def _open(session: T | None) -> T:
     if session is None:
         raise RuntimeError("the client is closed; use it as `async with Client(config) as client`")
     return session

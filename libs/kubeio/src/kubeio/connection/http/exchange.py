@@ -1,12 +1,12 @@
-"""One request: what is sent, and whether it was.
+"""One exchange: the request, and what sends it and what its answer can do.
 
-Invariants: no part of a request can end its line and begin another header or request (request
-splitting); `before_write` is called in the same tick in which the bytes go to the socket.
+Invariant: no part of a request can end its line and begin another header or request (request
+splitting).
 """
 
 import re
-from collections.abc import Callable
-from typing import Final
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import Final, Protocol
 
 _TOKEN: Final = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _TARGET: Final = re.compile(r"/[!-~]*")
@@ -23,7 +23,7 @@ class Request:
             Content-Length are the session's business.
         body: None for a request without one.
         content_type: Of the body.
-        sent: Whether bytes of it may have reached the server.
+        sent: Whether bytes of it may have reached the server; only known of one with a body.
         refusal: What `before_write` raised.
     """
 
@@ -71,42 +71,67 @@ class Request:
                 raise
         self.sent = True
 
-    def encode(self, common: str) -> bytes:
-        """Return the bytes of the request.
-
-        Args:
-            common: Lines of headers that all requests of a session have, each with its end.
+    def check(self) -> None:
+        """Check that it is one request.
 
         Raises:
             ValueError: the method, the target or a header holds what would split the request.
         """
-        lines = [self._line(), common]
-        lines += [header_line(name, value) for name, value in self.headers]
-        if self.body is None:
-            lines.append("\r\n")
-            return "".join(lines).encode()
-        lines.append(header_line("Content-Type", self.content_type))
-        lines.append(f"Content-Length: {len(self.body)}\r\n\r\n")
-        return "".join(lines).encode() + self.body
-
-    def _line(self) -> str:
         if _TOKEN.fullmatch(self.method) is None:
             raise ValueError("request: the method is no HTTP token")
         if _TARGET.fullmatch(self.target) is None:
             problem = "a space, a control character or a character beyond ASCII; quote it"
             raise ValueError(f"request: the path does not begin with / or holds {problem}")
-        return f"{self.method} {self.target} HTTP/1.1\r\n"
+        for name, value in self.headers:
+            _check_header(name, value)
+        _check_header("Content-Type", self.content_type)
 
 
-def header_line(name: str, value: str) -> str:
-    """Return the line of one header with its end.
+class HttpResponse(Protocol):
+    """What a session returns; `close` has to be called."""
 
-    Raises:
-        ValueError: the name or the value holds what no header can.
-    """
+    status: int
+
+    @property
+    def headers(self) -> tuple[tuple[str, str], ...]:
+        """Return names and values of all headers, names in lower case."""
+
+    def values(self, name: str) -> Sequence[str]:
+        """Return the values of a header, of which there may be several."""
+
+    async def read(self) -> bytes:
+        """Return the whole body."""
+
+    def chunks(self) -> AsyncIterator[bytes]:
+        """Return the body in parts, as they arrive."""
+
+    def close(self) -> None:
+        """Give the connection back; it is closed unless the answer was read to its end."""
+
+
+class HttpSession(Protocol):
+    """Sends requests to one server."""
+
+    async def send(self, request: Request, *, idle_timeout: float | None = None) -> HttpResponse:
+        """Send a request and return the answer once its headers have arrived.
+
+        Cancellation closes the connection.
+
+        Args:
+            request: What to send; its `before_write` is called right before.
+            idle_timeout: Seconds that the body may pause, for an answer that goes on: it is not
+                compressed, and its connection counts towards no limit.
+
+        Raises:
+            HttpError: there is no answer, or it is malformed.
+            ValueError: the request cannot be written as HTTP.
+            Exception: whatever `before_write` raised.
+        """
+
+
+def _check_header(name: str, value: str) -> None:
     if _TOKEN.fullmatch(name) is None:
         raise ValueError(f"request: {name[:40]!r} cannot be the name of a header")
     if _NOT_IN_VALUE.search(value) is not None:
         # The value is not quoted: it may be a token.
         raise ValueError(f"request: the value of the header {name} holds a control character")
-    return f"{name}: {value}\r\n"

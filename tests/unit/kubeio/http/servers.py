@@ -9,10 +9,12 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from aiohttp.client_proto import ResponseHandler
+
+from kubeio.connection.config import ClusterConfig
+from kubeio.connection.http.exchange import Request
+from kubeio.connection.http.session import Session
 from kubeio.connection.tls import Pem, client_context
-from kubeio.http1.pool import Address
-from kubeio.http1.request import Request
-from kubeio.http1.session import Session
 from tests.unit.kubeio.connection.pki import authority, issued
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
@@ -133,18 +135,23 @@ async def session(
 ) -> AsyncIterator[Session]:
     """Open a session to a server; it trusts the authority of the tests."""
     url = server if isinstance(server, str) else server.url
-    opened = Session(
-        Address.parse(url),
+    config = ClusterConfig(
+        url,
         user_agent="test/1",
         compression=compression,
-        limit=limit,
-        tls=tls or client_context(ca=Pem(data=authority().cert)),
+        ssl=tls or client_context(ca=Pem(data=authority().cert)),
         tls_server_name=tls_server_name,
     )
+    opened = Session(config, limit=limit)
     try:
         yield opened
     finally:
         await opened.close()
+
+
+def unused(opened: Session) -> list[ResponseHandler]:
+    """Return the connections that no request is on."""
+    return [one for kept in opened._connector._conns.values() for one, _ in kept]
 
 
 def get(path: str = "/a") -> Request:

@@ -7,8 +7,7 @@ HttpError
 ├── BadAnswer          malformed, cut off, too long, or in an encoding nobody asked for
 └── ReadTimeout        the body paused for too long
 
-Errors of the socket itself (`OSError`) pass through as they are. No text quotes a byte of an
-answer, which may be one of a Secret.
+No text quotes a byte of an answer, which may be one of a Secret.
 """
 
 import os
@@ -34,7 +33,7 @@ class ConnectTimeout(CannotConnect, TimeoutError):
 
 
 class Disconnected(HttpError):
-    """The server closed the connection before its answer began."""
+    """The connection ended before the answer began."""
 
     def __init__(self, text: str = "Server disconnected") -> None:
         super().__init__(text)
@@ -43,12 +42,35 @@ class Disconnected(HttpError):
 class BadAnswer(HttpError):
     """The answer is not HTTP/1.1, ended too early, or is longer than the client takes."""
 
+    @classmethod
+    def malformed(cls, error: BaseException) -> "BadAnswer":
+        """Return the error for one of a parser, whose text quotes what the server has sent."""
+        while error.__cause__ is not None:
+            error = error.__cause__
+        return cls(f"malformed answer: {type(error).__name__}")
+
 
 class ReadTimeout(HttpError, TimeoutError):
     """The server sent nothing for too long in the middle of a body."""
 
     def __init__(self) -> None:
         super().__init__("Timeout on reading data from socket")
+
+
+class NoWebSocket(Exception):
+    """The server did not agree to a websocket.
+
+    Attributes:
+        status: HTTP status code.
+        retry_after: The header of that name.
+        body: Of the answer.
+    """
+
+    def __init__(self, status: int, retry_after: str | None, body: bytes) -> None:
+        super().__init__(status)
+        self.status = status
+        self.retry_after = retry_after
+        self.body = body
 
 
 def reason_of(error: Exception) -> str:

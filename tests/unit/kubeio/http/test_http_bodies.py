@@ -7,13 +7,24 @@ import zlib
 
 import pytest
 
-from kubeio.http1 import response as module
-from kubeio.http1.connection import BUFFER
-from kubeio.http1.errors import BadAnswer, ReadTimeout
+from kubeio.connection.http import response as module
+from kubeio.connection.http.errors import BadAnswer, ReadTimeout
 from tests.unit.kubeio.fake_api import until
-from tests.unit.kubeio.http1.servers import Peer, answers, asked, get, says, serving, session
+from tests.unit.kubeio.http.servers import (
+    OK,
+    Peer,
+    answers,
+    asked,
+    get,
+    put,
+    says,
+    serving,
+    session,
+    unused,
+)
 
 HEAD = b"HTTP/1.1 200 OK\r\n"
+HIGH_WATER = 2**22
 CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
 
 
@@ -51,46 +62,49 @@ async def test_chunks_are_handed_on_as_they_arrive(tls: bool) -> None:
 async def test_a_reader_that_is_slow_stops_the_server(tls: bool) -> None:
     """16 MiB for a reader that takes none of it at first: no more than its buffer is in memory."""
     parts = [bytes([n]) * 2**20 for n in range(16)]
-    sent = 0
 
     async def script(peer: Peer) -> None:
-        nonlocal sent
         await says(HEAD + b"Content-Length: %d\r\n\r\n" % (16 * 2**20))(peer)
         for part in parts:
             await peer.say(part)
-            sent += 1
 
     async with serving(script, tls=tls) as server, session(server) as opened:
         response = await opened.send(get())
-        connection = response._connection
+        leased = response._response.connection
+        assert leased is not None
+        connection = leased.protocol
         assert connection is not None
-        await until(lambda: connection._paused)
-        assert BUFFER < response._answer.buffered < 2 * BUFFER
+        await until(lambda: connection._reading_paused)
+        assert response._response.content.total_bytes < HIGH_WATER + 2**20
         digest, longest = hashlib.sha256(), 0
         async for part in response.chunks():
             digest.update(part)
             longest = max(longest, len(part))
         response.close()
     assert digest.digest() == hashlib.sha256(b"".join(parts)).digest()
-    assert longest < 2 * BUFFER
+    assert longest < HIGH_WATER + 2**20
 
 
 @pytest.mark.parametrize("tls", [True, False])
 async def test_a_body_that_ends_beyond_the_buffer_leaves_a_usable_connection(tls: bool) -> None:
     """Its socket is read: otherwise nobody would notice that the server closes it."""
+    idle = asyncio.Event()
 
     async def script(peer: Peer) -> None:
-        await says(sized(b"a" * (BUFFER + 1)))(peer)
-        await answers(peer)
+        await says(sized(b"a" * (HIGH_WATER + 1)))(peer)
+        await peer.request()
+        await peer.say(OK)
+        await idle.wait()
 
-    async with serving(script, tls=tls) as server, session(server) as opened:
-        response = await opened.send(get())
-        await until(lambda: response._answer.complete)
-        assert len(await response.read()) == BUFFER + 1
-        response.close()
-        assert not opened._pool._idle[0]._paused
-        assert await asked(opened, get()) == b"{}"
+    async with serving(script, answers, tls=tls) as server, session(server) as opened:
+        assert len(await asked(opened, get())) == HIGH_WATER + 1
+        assert await asked(opened, put()) == b"{}"
         assert server.connections == 1
+        (connection,) = unused(opened)
+        idle.set()
+        await until(lambda: not connection.is_connected())
+        assert await asked(opened, put()) == b"{}"
+        assert server.connections == 2
 
 
 async def test_a_body_without_a_length_ends_with_its_connection() -> None:

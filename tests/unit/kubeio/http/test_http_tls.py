@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from kubeio.connection.http.errors import CannotConnect, HttpError
 from kubeio.connection.tls import Pem, client_context, load_client_certificate
-from kubeio.http1.errors import CannotConnect, HttpError
 from tests.unit.kubeio.connection.pki import authority, issued
-from tests.unit.kubeio.http1.servers import Peer, Server, answers, asked, get, put, serving, session
+from tests.unit.kubeio.http.servers import Peer, Server, answers, asked, get, put, serving, session
 
 
 def named(server: Server) -> str:

@@ -1,0 +1,8 @@
+"""HTTP/1.1 to one server over aiohttp, which the session keeps from what we do not want of it.
+
+    session.Session -> aiohttp.ClientSession -> connector.Connector -> connector.Connection
+
+Importing aiohttp takes longer than all else that a command does: only `connector`, `response`,
+`session` and `websocket` import it, and `kubeio.connection.transport` imports those when it is
+opened.
+"""
