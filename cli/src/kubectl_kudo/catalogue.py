@@ -17,6 +17,7 @@ ROOT = Group(
         "prune": "upkeep.prune",
         "get": "get.get",
         "describe": "get.describe",
+        "why": "diagnostics.why",
         "rbac": "rbac.rbac",
         "plan": Group(
             "plan",

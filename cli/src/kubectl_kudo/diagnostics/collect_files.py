@@ -20,9 +20,8 @@ from kubectl_kudo.core.errors import CliError, ExitCode, UsageError
 from kubectl_kudo.core.naming import name_fault
 from kubectl_kudo.core.output import JsonObject, say, talk
 from kubectl_kudo.core.session import Session, connect
-from kubectl_kudo.diagnostics import findings
+from kubectl_kudo.diagnostics import findings, installation_findings
 from kubectl_kudo.diagnostics.bundle import Bundle, file_name, new_bundle
-from kubectl_kudo.diagnostics.certificates import expiries
 from kubectl_kudo.diagnostics.families import FamilyReader, Member, list_name
 from kubectl_kudo.diagnostics.installation import FOLDER, Installation, read_installation
 from kubectl_kudo.diagnostics.logs import Log, LogWriter, logs_of
@@ -220,9 +219,10 @@ class _Collection:
         found: Installation,
         last_lines: dict[str, tuple[str, ...]],
     ) -> str:
-        until = [moment for text in findings.certificates(found) for moment in expiries(text)]
         looks_wrong = [
-            *findings.of_installation(found, until, self.now),
+            *installation_findings.of_installation(
+                found, installation_findings.until_when_valid(found), self.now
+            ),
             *(one for member in members for one in findings.of_instance(member, self.now)),
             *(
                 one

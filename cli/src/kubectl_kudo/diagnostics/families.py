@@ -61,6 +61,7 @@ class Member:
         instance: The Instance; None if it cannot be read.
         version: Its OperatorVersion; None if there is none or it cannot be read.
         operator: Its Operator, likewise.
+        version_known: Whether there is that OperatorVersion, or is not, and not just unreadable.
         objects: Its other objects, and those that its pods need.
         missing: What its pods need and what does not exist, by the names of the pods.
         events: Events about all of these, oldest first.
@@ -73,6 +74,7 @@ class Member:
     version: JsonObject | None = None
     operator: JsonObject | None = None
     objects: list[JsonObject] = field(default_factory=list)
+    version_known: bool = True
     missing: list[tuple[str, Reference]] = field(default_factory=list)
     events: list[JsonObject] = field(default_factory=list)
 
@@ -95,11 +97,14 @@ class FamilyReader:
     Attributes:
         reader: Reads.
         namespace: The namespace.
+        kinds: Kinds of objects to read; all that the API server has if there are none. What pods
+            need is read as well.
     """
 
     reader: Reader
     namespace: str
-    _read: dict[tuple[str, str, str], asyncio.Future[JsonObject | None]] = field(
+    kinds: tuple[Resource, ...] = ()
+    _read: dict[tuple[str, str, str], asyncio.Future[tuple[JsonObject | None, bool]]] = field(
         default_factory=dict
     )
 
@@ -108,16 +113,20 @@ class FamilyReader:
 
         One that cannot be read is among them, too.
         """
+        return [member for family in await self.families([name]) for member in family]
+
+    async def families(self, names: Iterable[str]) -> list[list[Member]]:
+        """Return each of some Instances and all below it.
+
+        Args:
+            names: Their names; an empty one stands for all of the namespace.
+        """
         listed = await self.reader.list("instances", INSTANCES, self.namespace, metadata_only=True)
         metadata = [obj["metadata"] for obj in listed]
-        roots = _roots(metadata, name)
-        if name and not roots:
-            # It may be readable although the list is not.
-            roots = [Names(name)]
+        roots = [root for name in names for root in _roots(metadata, name)]
         trees = await asyncio.gather(*(self._tree(root, "") for root in roots))
-        found = [member for tree in trees for member in tree]
-        await self._add_objects(found)
-        return found
+        await self._add_objects([member for tree in trees for member in tree])
+        return trees
 
     async def _tree(self, names: Names, above: str) -> list[Member]:
         """Return an Instance and all below it.
@@ -127,20 +136,20 @@ class FamilyReader:
             above: The folder of the operator of the Instance that owns this one.
         """
         instance = await self.reader.get("instance", INSTANCES, names.name, self.namespace)
-        version, operator, title = None, None, "unknown"
+        version, operator, title, known = None, None, "unknown", True
         if instance is not None:
-            version = await self._version(instance, above)
+            version, known = await self._version(instance, above)
             title = _operator_of(instance, version) or title
         folder = f"{above}operator_{file_name(title)}/"
         if version is not None:
             namespace = str(version["metadata"]["namespace"])
-            operator = await self._once(f"{folder}operator", OPERATORS, title, namespace)
+            operator, _ = await self._once(f"{folder}operator", OPERATORS, title, namespace)
         here = f"{folder}instance_{file_name(names.name)}/"
-        member = Member(here, folder, names.name, instance, version, operator)
+        member = Member(here, folder, names.name, instance, version, operator, version_known=known)
         below = await asyncio.gather(*(self._tree(child, folder) for child in names.children))
         return [member, *(one for tree in below for one in tree)]
 
-    async def _version(self, instance: JsonObject, above: str) -> JsonObject | None:
+    async def _version(self, instance: JsonObject, above: str) -> tuple[JsonObject | None, bool]:
         reference = (instance.get("spec") or {}).get("operatorVersion") or {}
         name = str(reference.get("name") or "")
         namespace = str(reference.get("namespace") or self.namespace)
@@ -150,13 +159,20 @@ class FamilyReader:
 
     async def _once(
         self, path: str, kind: Resource, name: str, namespace: str
-    ) -> JsonObject | None:
-        """Return an object that several Instances name, read once."""
+    ) -> tuple[JsonObject | None, bool]:
+        """Return an object that several Instances name, read once, and whether that is known."""
         key = kind.kind, namespace, name
         if key not in self._read:
-            reading = self.reader.get(path, kind, name, namespace)
-            self._read[key] = asyncio.ensure_future(reading)
+            self._read[key] = asyncio.ensure_future(self._known(path, kind, name, namespace))
         return await self._read[key]
+
+    async def _known(
+        self, path: str, kind: Resource, name: str, namespace: str
+    ) -> tuple[JsonObject | None, bool]:
+        before = len(self.reader.failures)
+        found = await self.reader.get(path, kind, name, namespace)
+        failures = self.reader.failures[before:]
+        return found, all(one.absent for one in failures if one.path == f"{path}.err")
 
     async def _add_objects(self, members: list[Member]) -> None:
         """Read what belongs to the Instances."""
@@ -178,6 +194,8 @@ class FamilyReader:
 
     async def _kinds(self) -> list[Resource]:
         """Return all kinds that can be listed, each in its preferred version."""
+        if self.kinds:
+            return [*self.kinds]
         discovered = await self.reader.attempt(
             "kinds", Discovery(self.reader.client).all_resources()
         )
@@ -196,7 +214,7 @@ class FamilyReader:
         self, folder: str, kind: Resource, members: Mapping[str, Member]
     ) -> list[Found]:
         """Return the objects of a kind that could belong to the Instances."""
-        path = f"{folder}{list_name(kind) if kind in _WELL_KNOWN else 'otherkinds'}"
+        path = f"{folder}{list_name(kind) if kind in (*_WELL_KNOWN, *self.kinds) else 'otherkinds'}"
         if kind.namespaced:
             objects = await self.reader.list(path, kind, self.namespace, metadata_only=True)
             return [Found.of(kind, obj) for obj in objects]
@@ -282,7 +300,8 @@ def _roots(instances: list[JsonObject], name: str) -> list[Names]:
     ]
     found = [Names(one["name"], family(one["uid"], instances)) for one in roots]
     if name:
-        return found
+        # It may be readable although the list is not.
+        return found or [Names(name)]
     # Owner references that are written by hand can form a cycle, which has no root.
     covered = {below.name for root in found for below in root.all()}
     return [*found, *(Names(one["name"]) for one in instances if one["name"] not in covered)]

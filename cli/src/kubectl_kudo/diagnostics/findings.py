@@ -1,117 +1,210 @@
 """Says in words what looks wrong in what was collected. No requests are sent here."""
 
-import base64
-import binascii
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from datetime import datetime, timedelta
 from typing import Final
 
-from kubectl_kudo.core.kinds import DEFINED
+from kubectl_kudo.core.kinds import INSTANCES
 from kubectl_kudo.core.output import JsonObject
 from kubectl_kudo.diagnostics.families import Member
-from kubectl_kudo.diagnostics.installation import Installation
+from kubectl_kudo.diagnostics.finding import (
+    Finding,
+    because,
+    condition_of,
+    moment_of,
+    name_of,
+    shown,
+    told,
+)
+from kubectl_kudo.state.next_commands import flags_of
+from kubectl_kudo.state.runs import key_of
+from kubectl_kudo.state.suspension import is_suspended
+from kubectl_kudo.state.waited_objects import waited_objects
 from kubeio.kinds import (
     DAEMON_SETS,
     DEPLOYMENTS,
-    ENDPOINT_SLICES,
-    LEASES,
     PERSISTENT_VOLUME_CLAIMS,
-    SECRETS,
     STATEFUL_SETS,
 )
-from kudo.names import VERSION
+from kudo.names import FINALIZER_CLEANUP, FINALIZER_CLUSTER_RESOURCES
 
 LONG: Final = timedelta(minutes=10)
 """How long a plan may run, or a pod may wait, before it is worth a word."""
-SOON: Final = timedelta(days=7)
 
-_SERVICES: Final = ("kudo-webhook", "kudo-reconciler")
+_OWN_FINALIZERS: Final = frozenset({FINALIZER_CLEANUP, FINALIZER_CLUSTER_RESOURCES})
+_UNREADY: Final = frozenset({"ResourceNotReady", "ResourcesUnknown"})
+"""Reasons of Ready that no other finding repeats."""
+_ERRORS: Final = frozenset({"FATAL_ERROR", "ERROR"})
+_PROBE: Final = "its readiness probe fails"
+_FAILED_CREATE: Final = "FailedCreate"
+_CREATING: Final = frozenset({"StatefulSet", "DaemonSet", "Job", "PersistentVolumeClaim"})
+"""Kinds whose status does not say why their pods, or a volume, cannot be created: events do."""
+_PARAMETER: Final = re.compile(r": Parameter[A-Z][A-Za-z]*\b")
+"""Reasons that are about the value of a parameter."""
 _STUCK: Final = frozenset({"ContainerCreating", "PodInitializing"})
 """Reasons of waiting containers that are normal for a while."""
-_TEXT: Final = 400
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """Something that looks wrong.
-
-    Attributes:
-        subject: The object, such as `pod tea-0`.
-        text: What, in a sentence without its end.
-        advice: What to do about it; empty if that depends.
-        lines: The last lines of the log.
-    """
-
-    subject: str
-    text: str
-    advice: str = ""
-    lines: tuple[str, ...] = ()
 
 
 def of_instance(member: Member, now: datetime) -> Iterator[Finding]:
     """Yield what looks wrong with an Instance, its OperatorVersion and its plans."""
+    yield from of_version(member)
+    yield from of_plans(member, now)
+    yield from of_conditions(member)
+
+
+def of_version(member: Member) -> Iterator[Finding]:
+    """Yield what looks wrong with the OperatorVersion of an Instance."""
     if member.instance is None:
         return
-    subject = f"instance {member.name}"
-    instance = member.instance
-    spec, status = instance.get("spec") or {}, instance.get("status") or {}
-    if member.version is None:
-        name = (spec.get("operatorVersion") or {}).get("name")
+    if member.version is None and member.version_known:
+        name = ((member.instance.get("spec") or {}).get("operatorVersion") or {}).get("name")
         yield Finding(
-            subject,
+            f"instance {member.name}",
             f"its OperatorVersion {name} was not found",
-            "no plan can run: install that version of the operator again with `kubectl kudo "
-            "install --skip-instance`",
+            "no plan can run: install that version of the operator again: "
+            f"`kubectl kudo install PACKAGE --skip-instance{_flag_of(member)}`",
+            stops=True,
         )
-    elif member.operator is None:
-        yield Finding(f"operatorversion {_name(member.version)}", "its Operator was not found")
+    elif member.version is not None and member.operator is None:
+        yield Finding(f"operatorversion {name_of(member.version)}", "its Operator was not found")
+
+
+def of_plans(
+    member: Member, now: datetime, *, patience: timedelta = LONG, only: str | None = None
+) -> Iterator[Finding]:
+    """Yield what looks wrong with the plans of an Instance and with its deletion.
+
+    Args:
+        member: The Instance.
+        now: The time.
+        patience: How long a plan may run before it is worth a word.
+        only: The plan to tell of; all if None.
+    """
+    if member.instance is None:
+        return
+    subject, instance = f"instance {member.name}", member.instance
     if instance["metadata"].get("deletionTimestamp"):
         held = ", ".join(instance["metadata"].get("finalizers") or []) or "none"
-        yield Finding(subject, f"it is being deleted and still exists; finalizers: {held}")
-    execution = spec.get("planExecution") or {}
-    entries = (status.get("planStatus") or {}).values()
+        text = f"it is being deleted and still exists; finalizers: {held}"
+        advice = _finalizer_advice(instance, INSTANCES.name)
+        yield Finding(subject, text, advice, stops=bool(advice))
+    execution = (instance.get("spec") or {}).get("planExecution") or {}
+    entries = ((instance.get("status") or {}).get("planStatus") or {}).values()
     uids = {entry.get("uid") for entry in entries}
-    if execution.get("uid") and execution["uid"] not in uids:
+    if execution.get("uid") and is_suspended(instance):
+        yield Finding(
+            subject,
+            f"it is suspended, so plan {execution.get('planName')} does not go on",
+            f"resume it: `kubectl kudo resume {flags_of(key_of(instance))}`",
+            stops=True,
+        )
+    elif execution.get("uid") and execution["uid"] not in uids:
         plan = execution.get("planName")
         yield Finding(
             subject,
             f"plan {plan} is scheduled and has not started",
             "does the reconciler run?",
         )
-    for entry in entries:
-        yield from _of_plan(subject, entry, now)
-    for condition in status.get("conditions") or []:
+    for entry in entries if only is None else (one for one in entries if one["name"] == only):
+        yield from _of_plan(member, entry, now, patience)
+
+
+def of_conditions(member: Member) -> Iterator[Finding]:
+    """Yield what the conditions of an Instance say is wrong with it."""
+    for condition in ((member.instance or {}).get("status") or {}).get("conditions") or []:
         if condition.get("type") == "Stalled" and condition.get("status") == "True":
-            yield Finding(subject, f"stalled{_because(condition)}")
+            yield Finding(
+                f"instance {member.name}",
+                f"stalled{because(condition)}",
+                _advice_on(because(condition), member),
+                stops=condition.get("reason") != "PlanInFatalError",
+            )
+        elif condition.get("type") == "Ready" and condition.get("reason") in _UNREADY:
+            yield Finding(f"instance {member.name}", f"not ready{because(condition)}")
 
 
-def _of_plan(subject: str, entry: JsonObject, now: datetime) -> Iterator[Finding]:
-    plan, state = entry.get("name"), entry.get("status")
+def _finalizer_advice(obj: JsonObject, kind: str) -> str:
+    """Return what to do about finalizers that are not those of KUDO; empty if there are none."""
+    metadata = obj["metadata"]
+    foreign = [one for one in metadata.get("finalizers") or [] if one not in _OWN_FINALIZERS]
+    if not foreign:
+        return ""
+    return (
+        f"whoever set {foreign[0]} has to remove it; see who changed the object: "
+        f"`kubectl get {kind} {metadata['name']}{_flag(metadata)} -o yaml --show-managed-fields`"
+    )
+
+
+def _of_plan(
+    member: Member, entry: JsonObject, now: datetime, patience: timedelta
+) -> Iterator[Finding]:
+    plan, state, subject = entry.get("name"), entry.get("status"), f"instance {member.name}"
+    step, is_error = _step(entry)
     if state == "FATAL_ERROR":
-        yield Finding(subject, f"plan {plan} is in FATAL_ERROR{_step(entry)}")
+        text, advice = f"plan {plan} is in FATAL_ERROR{step}", _advice_on(step, member)
+        yield Finding(subject, text, advice, stops=is_error)
         return
     if state not in {"ERROR", "IN_PROGRESS", "PENDING"}:
         return
-    since = _moment(entry.get("lastUpdatedTimestamp"))
+    since = moment_of(entry.get("lastUpdatedTimestamp"))
     age = now - since if since else None
-    if state == "ERROR" or (age and age > LONG):
-        lasts = f" since {_shown(age)}" if age else ""
-        advice = f"`kubectl kudo plan status --instance {subject.partition(' ')[2]}` follows it"
-        yield Finding(subject, f"plan {plan} is {state}{lasts}{_step(entry)}", advice)
+    if state == "ERROR" or (age and age > patience):
+        lasts = f" since {shown(age)}" if age else ""
+        command = f"kubectl kudo plan status --instance {member.name}{_flag_of(member)}"
+        advice = f"follow it: `{command}`"
+        yield Finding(
+            subject,
+            f"plan {plan} is {state}{lasts}{step}",
+            _advice_on(step, member) or advice,
+            stops=is_error,
+        )
 
 
-def _step(entry: JsonObject) -> str:
-    """Return where a plan stands: the first step that is not complete, and its message."""
+def _advice_on(text: str, member: Member) -> str:
+    """Return what to do about an answer of the API server within a text; empty if that depends."""
+    flag = _flag_of(member)
+    if "exceeded quota" in text:
+        return f"raise the quota, or lower what is asked for: `kubectl describe quota{flag}`"
+    if "is forbidden: User " in text:
+        return (
+            "give the account the rights that it lacks: "
+            f"`kubectl kudo rbac --instance {member.name}{flag} --check`"
+        )
+    if _PARAMETER.match(text):
+        return f"correct it: `kubectl kudo update --instance {member.name}{flag} -p NAME=VALUE`"
+    return ""
+
+
+def _flag_of(member: Member) -> str:
+    return _flag(member.instance["metadata"]) if member.instance else ""
+
+
+def _flag(metadata: JsonObject) -> str:
+    return f" -n {metadata['namespace']}" if metadata.get("namespace") else ""
+
+
+def _step(entry: JsonObject) -> tuple[str, bool]:
+    """Return where a plan stands, and whether it is an error that is not about an object.
+
+    That is the first step that is not complete, and its message.
+    """
     for phase in entry.get("phases") or []:
         for step in phase.get("steps") or []:
             if step.get("status") in {"FATAL_ERROR", "ERROR", "IN_PROGRESS", "PENDING"}:
-                return f", at step {phase.get('name')}.{step.get('name')}{_because(step)}"
-    return _because(entry)
+                text = f", at step {phase.get('name')}.{step.get('name')}{because(step)}"
+                return text, step["status"] in _ERRORS and not waited_objects(text)
+    text = because(entry)
+    return text, entry.get("status") in _ERRORS and not waited_objects(text)
 
 
 def of_objects(
-    member: Member, last_lines: dict[str, tuple[str, ...]], now: datetime
+    member: Member,
+    last_lines: dict[str, tuple[str, ...]],
+    now: datetime,
+    *,
+    patience: timedelta = LONG,
 ) -> Iterator[Finding]:
     """Yield what looks wrong with the objects of an Instance.
 
@@ -119,6 +212,7 @@ def of_objects(
         member: The Instance.
         last_lines: The ends of logs: by pod, a slash and the container.
         now: The time.
+        patience: How long a pod may take to be ready before it is worth a word.
     """
     for needing, reference in member.missing:
         yield Finding(
@@ -127,28 +221,87 @@ def of_objects(
             "create it, or correct its name in the parameters",
         )
     for pod in member.pods:
-        yield from of_pod(pod, last_lines, now)
+        for finding in of_pod(pod, last_lines, now, patience=patience):
+            said = _warning(member, pod) if _PROBE in finding.text else ""
+            yield replace(finding, text=f"{finding.text}{said}")
     for obj in member.objects:
-        yield from _of_object(obj)
+        yield from _of_held(obj)
+        for finding in of_object(obj):
+            known = _FAILED_CREATE in finding.text or obj["kind"] not in _CREATING
+            text = finding.text + ("" if known else _warning(member, obj))
+            yield replace(finding, text=text, advice=_advice_on(text, member))
+
+
+def _warning(member: Member, obj: JsonObject) -> str:
+    """Return the last Warning event about an object behind a colon; empty if there is none."""
+    about = obj["kind"], name_of(obj)
+    for event in reversed(member.events):
+        named = event.get("involvedObject") or {}
+        if event.get("type") == "Warning" and (named.get("kind"), named.get("name")) == about:
+            return because(event)
+    return ""
+
+
+def _of_held(obj: JsonObject) -> Iterator[Finding]:
+    metadata = obj["metadata"]
+    finding = held(obj["kind"], metadata)
+    if finding is not None:
+        yield finding
+
+
+def held(kind: str, metadata: JsonObject) -> Finding | None:
+    """Return which finalizers keep an object that is being deleted; None if none do."""
+    finalizers = metadata.get("finalizers") or []
+    if not (metadata.get("deletionTimestamp") and finalizers):
+        return None
+    return Finding(
+        f"{kind.lower()} {metadata['name']}",
+        f"is being deleted and still exists; finalizers: {', '.join(finalizers)}",
+        _finalizer_advice({"metadata": metadata}, kind.lower()),
+    )
 
 
 def of_pod(
-    pod: JsonObject, last_lines: dict[str, tuple[str, ...]], now: datetime
+    pod: JsonObject,
+    last_lines: dict[str, tuple[str, ...]],
+    now: datetime,
+    *,
+    patience: timedelta = LONG,
 ) -> Iterator[Finding]:
     """Yield what looks wrong with a pod and its containers."""
-    name, status = _name(pod), pod.get("status") or {}
+    from kudo.health import advice_on, problem_of  # the models cost a fifth of a second
+
+    problem = problem_of(pod)
+    for finding in _of_pod(pod, last_lines, now, patience):
+        told_of = problem is not None and f"{problem.container} " in f"{finding.text} "
+        yield replace(finding, advice=advice_on(pod, problem) if problem and told_of else "")
+
+
+def _of_pod(
+    pod: JsonObject, last_lines: dict[str, tuple[str, ...]], now: datetime, patience: timedelta
+) -> Iterator[Finding]:
+    name, status = name_of(pod), pod.get("status") or {}
     subject = f"pod {name}"
     age = _age(pod, now)
     for condition in status.get("conditions") or []:
         unscheduled = condition.get("type") == "PodScheduled" and condition.get("status") == "False"
         if unscheduled:
-            yield Finding(subject, _told(condition) or "is not scheduled")
-    if status.get("phase") == "Failed":
-        yield Finding(subject, f"has failed{_because(status)}")
+            yield Finding(subject, told(condition) or "is not scheduled")
     lists = ("initContainerStatuses", "containerStatuses")
-    for container in (one for each in lists for one in status.get(each) or []):
-        lines = last_lines.get(f"{name}/{container.get('name')}", ())
-        yield from _of_container(subject, container, lines, old=age is None or age > LONG)
+    found = [
+        finding
+        for each in lists
+        for container in status.get(each) or []
+        for finding in _of_container(
+            subject,
+            container,
+            last_lines.get(f"{name}/{container.get('name')}", ()),
+            old=age is None or age > patience,
+        )
+    ]
+    if status.get("phase") == "Failed" and (told(status) or not found):
+        yield Finding(subject, f"has failed{because(status)}")
+    yield from found
 
 
 def _of_container(
@@ -161,46 +314,37 @@ def _of_container(
     reason = waiting.get("reason")
     last = f"; it ended with {_end(ended)} the last time" if ended else ""
     if reason and (old or reason not in _STUCK):
-        yield Finding(subject, f"{name} waits{_because(waiting)}{last}", lines=lines)
+        yield Finding(subject, f"{name} waits{because(waiting)}{last}", lines=lines)
     elif (state.get("terminated") or {}).get("exitCode"):
         yield Finding(subject, f"{name} ended with {_end(state['terminated'])}", lines=lines)
-    elif status.get("restartCount", 0) > 2:
+    elif status.get("restartCount", 0) > 2 or ended.get("reason") == "OOMKilled":
         text = f"{name} was restarted {status['restartCount']} times{last}"
         yield Finding(subject, text, lines=lines)
     elif old and state.get("running") and not status.get("ready"):
-        yield Finding(subject, f"{name} runs and is not ready: its readiness probe fails")
+        yield Finding(subject, f"{name} runs and is not ready: {_PROBE}")
 
 
 def _end(terminated: JsonObject) -> str:
     return f"{terminated.get('reason') or 'exit code'} ({terminated.get('exitCode')})"
 
 
-def _of_object(obj: JsonObject) -> Iterator[Finding]:
+def of_object(obj: JsonObject) -> Iterator[Finding]:
     kind, status = obj["kind"], obj.get("status") or {}
-    subject = f"{kind.lower()} {_name(obj)}"
+    subject = f"{kind.lower()} {name_of(obj)}"
     if kind in {DEPLOYMENTS.kind, STATEFUL_SETS.kind}:
         wanted = (obj.get("spec") or {}).get("replicas", 1)
         if status.get("readyReplicas", 0) < wanted:
             text = f"{status.get('readyReplicas', 0)} of {wanted} pods are ready"
-            failure = _condition(status, "ReplicaFailure", "True")
-            yield Finding(subject, text + _because(failure))
+            failure = condition_of(status, "ReplicaFailure", "True")
+            yield Finding(subject, text + because(failure))
     elif kind == DAEMON_SETS.kind:
         wanted = status.get("desiredNumberScheduled", 0)
         if status.get("numberReady", 0) < wanted:
             yield Finding(subject, f"{status.get('numberReady', 0)} of {wanted} pods are ready")
     elif kind == PERSISTENT_VOLUME_CLAIMS.kind and status.get("phase") not in {None, "Bound"}:
         yield Finding(subject, f"it is {status['phase']} and not Bound")
-    elif kind == "Job" and (failed := _condition(status, "Failed", "True")):
-        yield Finding(subject, f"has failed{_because(failed)}")
-
-
-def _condition(status: JsonObject, kind: str, value: str) -> JsonObject:
-    """Return the condition of a type if it has this value, else an empty one."""
-    for condition in status.get("conditions") or []:
-        if condition.get("type") == kind and condition.get("status") == value:
-            found: JsonObject = condition
-            return found
-    return {}
+    elif kind == "Job" and (failed := condition_of(status, "Failed", "True")):
+        yield Finding(subject, f"has failed{because(failed)}")
 
 
 def of_events(members: Iterable[Member], most: int = 10) -> Iterator[Finding]:
@@ -212,161 +356,12 @@ def of_events(members: Iterable[Member], most: int = 10) -> Iterator[Finding]:
     for event in reversed(warnings):
         about = event.get("involvedObject") or {}
         subject = f"{str(about.get('kind')).lower()} {about.get('name')}"
-        text = f"event {_told(event)}"
+        text = f"event {told(event)}"
         if (subject, text) not in seen and len(seen) < most:
             seen.add((subject, text))
             yield Finding(subject, text)
 
 
-def of_installation(
-    found: Installation, expiries: Sequence[datetime], now: datetime
-) -> Iterator[Finding]:
-    """Yield what looks wrong with KUDO itself.
-
-    Args:
-        found: What was read of it.
-        expiries: Until when the certificates of the webhook are valid.
-        now: The time.
-    """
-    yield from _of_crds(found.crds)
-    yield from _of_webhooks(found)
-    if not found.namespace:
-        return
-    yield from _of_services(found, now)
-    for moment in expiries:
-        if moment < now + SOON:
-            verb = "expired" if moment < now else "expires"
-            yield Finding(
-                "the webhook's certificate",
-                f"{verb} on {moment:%Y-%m-%d %H:%M} UTC",
-                "changes of Instances are refused without a valid one: see the log of the webhook",
-            )
-
-
-def _of_crds(crds: list[JsonObject]) -> Iterator[Finding]:
-    served = {
-        _name(crd): {one["name"] for one in crd["spec"].get("versions") or [] if one.get("served")}
-        for crd in crds
-    }
-    for kind in DEFINED if crds else ():
-        if kind.name not in served:
-            yield Finding(f"CRD {kind.name}", "is not installed", "run `kubectl kudo init`")
-        elif VERSION not in served[kind.name]:
-            yield Finding(f"CRD {kind.name}", f"does not serve {VERSION}")
-    for crd in crds:
-        status = crd.get("status") or {}
-        failed = _condition(status, "Established", "False")
-        if failed:
-            yield Finding(f"CRD {_name(crd)}", f"is not established{_because(failed)}")
-
-
-def _of_webhooks(found: Installation) -> Iterator[Finding]:
-    if found.namespace and not found.webhooks:
-        yield Finding(
-            "the webhook",
-            "no webhook configuration was found: changes are checked by the reconciler alone",
-        )
-    for configuration in found.webhooks:
-        subject = f"{configuration['kind']} {_name(configuration)}"
-        hooks = configuration.get("webhooks") or []
-        if not hooks:
-            yield Finding(subject, "has no webhooks: the webhook service has not registered itself")
-        if any(not (hook.get("clientConfig") or {}).get("caBundle") for hook in hooks):
-            yield Finding(subject, "has no caBundle: the API server cannot call the webhook")
-    slices = [
-        one
-        for one in found.of(ENDPOINT_SLICES)
-        if (one["metadata"].get("labels") or {}).get("kubernetes.io/service-name") == _SERVICES[0]
-    ]
-    ready = [
-        endpoint
-        for one in slices
-        for endpoint in one.get("endpoints") or []
-        if (endpoint.get("conditions") or {}).get("ready") is not False
-    ]
-    if slices and not ready:
-        yield Finding(
-            "service kudo-webhook",
-            "has no ready endpoint",
-            "every change of an Instance is refused until a pod of the webhook is ready",
-        )
-
-
-def _of_services(found: Installation, now: datetime) -> Iterator[Finding]:
-    workloads = {_name(obj): obj for obj in (*found.of(DEPLOYMENTS), *found.of(STATEFUL_SETS))}
-    original = [name for name in workloads if name not in _SERVICES]
-    for name in _SERVICES if not original else ():
-        if name not in workloads:
-            yield Finding(f"deployment {name}", f"was not found in namespace {found.namespace}")
-    for obj in workloads.values():
-        yield from _of_object(obj)
-    for lease in found.of(LEASES):
-        spec = lease.get("spec") or {}
-        renewed = _moment(spec.get("renewTime"))
-        lasts = timedelta(seconds=spec.get("leaseDurationSeconds") or 0)
-        if renewed and now - renewed > 4 * lasts:
-            yield Finding(
-                f"lease {_name(lease)}",
-                f"was renewed {_shown(now - renewed)} ago: no reconciler leads, so no plan runs",
-            )
-
-
-def certificates(found: Installation) -> list[str]:
-    """Return the PEM texts in which the certificates of the webhook are."""
-    secrets = [
-        (obj.get("data") or {}).get(key)
-        for obj in found.of(SECRETS)
-        for key in ("tls.crt", "ca.crt")
-    ]
-    bundles = [
-        (hook.get("clientConfig") or {}).get("caBundle")
-        for configuration in found.webhooks
-        for hook in configuration.get("webhooks") or []
-    ]
-    return [pem for text in (*secrets, *bundles) if text and (pem := _decoded(str(text)))]
-
-
-def _decoded(text: str) -> str:
-    try:
-        return base64.b64decode(text).decode()
-    except (binascii.Error, ValueError):
-        return ""
-
-
-def _because(obj: JsonObject) -> str:
-    """Return reason and message of a status or condition behind a colon, as far as it has any."""
-    told = _told(obj)
-    return f": {told}" if told else ""
-
-
-def _told(obj: JsonObject) -> str:
-    """Return reason and message of a status, condition or event in one line."""
-    text = " ".join(str(obj.get("message") or "").split())
-    shown = text if len(text) <= _TEXT else f"{text[:_TEXT]}..."
-    return ": ".join(filter(None, (str(obj.get("reason") or ""), shown)))
-
-
-def _name(obj: JsonObject) -> str:
-    return str(obj["metadata"]["name"])
-
-
 def _age(obj: JsonObject, now: datetime) -> timedelta | None:
-    created = _moment(obj["metadata"].get("creationTimestamp"))
+    created = moment_of(obj["metadata"].get("creationTimestamp"))
     return now - created if created else None
-
-
-def _moment(text: object) -> datetime | None:
-    try:
-        moment = datetime.fromisoformat(str(text))
-    except ValueError:
-        return None
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-
-
-def _shown(age: timedelta | None) -> str:
-    """Return an age as kubectl shows it: `5d`, `3h`, `12m`, `40s`."""
-    seconds = int(age.total_seconds()) if age else 0
-    for size, unit in ((86400, "d"), (3600, "h"), (60, "m")):
-        if seconds >= size:
-            return f"{seconds // size}{unit}"
-    return f"{seconds}s"

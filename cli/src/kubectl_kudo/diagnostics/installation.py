@@ -36,19 +36,22 @@ DEFAULT_NAMESPACE: Final = "kudo-system"
 _OURS: Final = "app.kubernetes.io/part-of=kudo"
 _ORIGINAL: Final = "app=kudo-manager"
 """Label of the objects of KUDO 0.19."""
-_CONFIGURATIONS: Final = frozenset(
-    {"kudo-instance-admission", "kudo-manager-instance-admission-webhook-config"}
-)
+_ORIGINAL_CONFIGURATION: Final = "kudo-manager-instance-admission-webhook-config"
+_CONFIGURATIONS: Final = frozenset({"kudo-instance-admission", _ORIGINAL_CONFIGURATION})
 _LABELLED: Final = (
     *(DEPLOYMENTS, STATEFUL_SETS, REPLICA_SETS, PODS, SERVICES, SERVICE_ACCOUNTS),
     *(CONFIG_MAPS, NETWORK_POLICIES, POD_DISRUPTION_BUDGETS, ENDPOINT_SLICES),
 )
+LEASE: Final = "kudo-reconciler"
+_LEASE: Final = ((LEASES, LEASE),)
 _NAMED: Final = (
-    (LEASES, "kudo-reconciler"),
+    *_LEASE,
     (SECRETS, "kudo-webhook-certificate"),
     (SECRETS, "kudo-webhook-tls"),
 )
 """What the services make themselves, without labels."""
+_SERVICES: Final = (DEPLOYMENTS, PODS, ENDPOINT_SLICES)
+"""Kinds that tell whether the services work."""
 _MOST_EVENTS: Final = 500
 
 
@@ -63,6 +66,7 @@ class Installation:
         crds: KUDO's CRDs, without their schemas.
         events: Events about the objects, oldest first.
         version: What the API server says of itself; None if it could not be read.
+        unread: What could not be read, by its file in the bundle.
     """
 
     namespace: str = ""
@@ -71,6 +75,7 @@ class Installation:
     crds: list[JsonObject] = field(default_factory=list)
     events: list[JsonObject] = field(default_factory=list)
     version: JsonObject | None = None
+    unread: frozenset[str] = frozenset()
 
     def of(self, kind: Resource) -> list[JsonObject]:
         """Return the objects of a kind."""
@@ -90,19 +95,64 @@ async def read_installation(reader: Reader, namespace: str) -> Installation:
     found.version = await reader.attempt(f"{FOLDER}version", reader.client.server_version())
     found.webhooks = await _webhooks(reader)
     found.crds = await _crds(reader)
-    found.namespace = namespace or await _namespace(reader, found.webhooks)
+    await _read_objects(reader, found, namespace, _LABELLED, _NAMED)
     if not found.namespace:
-        reader.fail(
-            f"{FOLDER}namespace",
-            "kudo system namespace not found: name it with --kudo-namespace",
-        )
         return found
-    found.objects = await _objects(reader, found.namespace)
     about = {(obj["kind"], obj["metadata"]["name"]) for obj in found.objects}
     events = await reader.list(f"{FOLDER}eventlist", EVENTS, found.namespace)
     found.events = [event for event in sorted(events, key=when) if _about(event) in about]
     del found.events[:-_MOST_EVENTS]
     return found
+
+
+async def read_services(reader: Reader, namespace: str) -> Installation:
+    """Read what tells whether the services of KUDO work, with few requests and no Secrets.
+
+    Args:
+        reader: Reads.
+        namespace: Where they are; where they are found if that is empty.
+    """
+    found = Installation(webhooks=await _webhooks(reader))
+    await _read_objects(reader, found, namespace, _SERVICES, _LEASE)
+    return found
+
+
+async def find_lease(reader: Reader) -> tuple[JsonObject | None, str] | None:
+    """Return the Lease of the reconciler, None if there is none, and its namespace.
+
+    None if it is not known where KUDO is, or whether there is a Lease: KUDO 0.19 has none.
+    """
+    webhooks = await _webhooks(reader)
+    if any(one["metadata"]["name"] == _ORIGINAL_CONFIGURATION for one in webhooks):
+        return None
+    namespace = await _namespace(reader, webhooks)
+    before = len(reader.failures)
+    found = await _named(reader, *_LEASE[0], namespace) if namespace else []
+    if not namespace or len(reader.failures) > before:
+        return None
+    return next(iter(found), None), namespace
+
+
+async def _read_objects(
+    reader: Reader,
+    found: Installation,
+    namespace: str,
+    labelled: Iterable[Resource],
+    named: Iterable[tuple[Resource, str]],
+) -> None:
+    found.namespace = namespace or await _namespace(reader, found.webhooks)
+    if found.namespace:
+        found.objects = await _objects(reader, found.namespace, labelled, named)
+    else:
+        reader.fail(
+            f"{FOLDER}namespace",
+            "kudo system namespace not found: name it with --kudo-namespace",
+        )
+    found.unread = frozenset(
+        failure.path.removeprefix(FOLDER).removesuffix(".err")
+        for failure in reader.failures
+        if failure.path.startswith(FOLDER)
+    )
 
 
 async def _webhooks(reader: Reader) -> list[JsonObject]:
@@ -153,10 +203,15 @@ async def _namespace(reader: Reader, webhooks: Iterable[JsonObject]) -> str:
     return DEFAULT_NAMESPACE if usual is not None else ""
 
 
-async def _objects(reader: Reader, namespace: str) -> list[JsonObject]:
+async def _objects(
+    reader: Reader,
+    namespace: str,
+    labelled: Iterable[Resource],
+    named: Iterable[tuple[Resource, str]],
+) -> list[JsonObject]:
     lists = await asyncio.gather(
-        *(_labelled(reader, kind, namespace) for kind in _LABELLED),
-        *(_named(reader, kind, name, namespace) for kind, name in _NAMED),
+        *(_labelled(reader, kind, namespace) for kind in labelled),
+        *(_named(reader, kind, name, namespace) for kind, name in named),
     )
     return [obj for found in lists for obj in found]
 

@@ -27,10 +27,12 @@ class Failure:
     Attributes:
         path: File that says so, in the bundle.
         text: Why.
+        absent: Whether it does not exist.
     """
 
     path: str
     text: str
+    absent: bool = False
 
 
 @dataclass(slots=True)
@@ -57,13 +59,14 @@ class Reader:
             async with self._slots:
                 return await reading
         except (KubeError, OSError, ValueError) as error:
-            self.fail(path, describe(error) or f"{type(error).__name__}: {error}")
+            text = describe(error) or f"{type(error).__name__}: {error}"
+            self.fail(path, text, absent=isinstance(error, NotFound))
             return None
 
-    def fail(self, path: str, text: str) -> None:
+    def fail(self, path: str, text: str, *, absent: bool = False) -> None:
         """Note a failure."""
         shown = text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}..."
-        self.failures.append(Failure(f"{path}.err", shown))
+        self.failures.append(Failure(f"{path}.err", shown, absent))
 
     async def get(
         self, path: str, kind: Resource, name: str, namespace: str | None = None

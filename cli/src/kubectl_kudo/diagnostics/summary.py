@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Final
 
 from kubectl_kudo.core.terminal import clean, word
-from kubectl_kudo.diagnostics.findings import Finding
+from kubectl_kudo.diagnostics.finding import Finding
 from kubectl_kudo.diagnostics.installation import FOLDER
 from kubectl_kudo.diagnostics.reading import Failure
 

@@ -5,16 +5,20 @@ The Instances that its KudoOperator tasks created are shown with it.
 
 import asyncio
 import sys
+from datetime import UTC, datetime
+from typing import Final
 
 from kubectl_kudo.core.arguments import Args
 from kubectl_kudo.core.errors import CliError, ExitCode
 from kubectl_kudo.core.output import JsonObject, one
 from kubectl_kudo.core.session import Session
-from kubectl_kudo.core.terminal import word
+from kubectl_kudo.core.terminal import terminal_size, word
 from kubectl_kudo.core.tree import Node, draw
+from kubectl_kudo.core.wrapping import cut, wrapped
 from kubectl_kudo.plans.family_view import family_node
 from kubectl_kudo.state.children import Member, members_below, statuses
 from kubectl_kudo.state.explanations import explanations, waiting_steps
+from kubectl_kudo.state.next_commands import see_why
 from kubectl_kudo.state.outcome import outcome_of_present, present_run
 from kubectl_kudo.state.plan_view import (
     Below,
@@ -24,9 +28,13 @@ from kubectl_kudo.state.plan_view import (
     plan_node,
     shown_plan,
 )
-from kubectl_kudo.state.runs import entries
+from kubectl_kudo.state.runs import active, entries, key_of
+from kubectl_kudo.state.summary_line import NO_LEADER, is_held_up, is_settled, summary_line
 from kubectl_kudo.state.suspension import suspension
 from kubectl_kudo.state.waiting import shown_on_stderr, tell_warnings, wait_for
+
+_SUMMARY_LINES: Final = 3
+"""Lines of a terminal that the summary takes at most: its message stands in the tree, too."""
 
 
 async def status(session: Session, args: Args) -> None:
@@ -42,9 +50,30 @@ async def status(session: Session, args: Args) -> None:
     if args.output:
         print(one(await _data(session, instance, args.plan), args.output), end="")
     else:
+        # Scripts read the tree, and nothing else, from a pipe.
+        if sys.stdout.isatty():
+            await _print_summary(session, instance)
         print(await _picture(session, instance, args))
     if failed:
         raise failed
+
+
+async def _print_summary(session: Session, instance: JsonObject) -> None:
+    """Print how the Instance is, and which command tells more of one that is not well."""
+    from kubectl_kudo.diagnostics.leadership import nobody_leads
+
+    now, hindrance = datetime.now(UTC), ""
+    if is_held_up(instance) and await session.version_of(instance) is None:
+        reference = (instance["spec"].get("operatorVersion") or {}).get("name")
+        hindrance = f"its OperatorVersion {reference} was not found"
+    elif is_held_up(instance) and await nobody_leads(session.client, now):
+        hindrance = NO_LEADER
+    columns, _ = terminal_size(sys.stdout)
+    text = cut(summary_line(instance, now, hindrance=hindrance), _SUMMARY_LINES * (columns - 2))
+    print("\n".join(wrapped(text, columns, more="  ")))
+    if not is_settled(instance) or active(instance) is not None:
+        print(see_why(key_of(instance)))
+    print()
 
 
 async def _wait(session: Session, instance: JsonObject) -> tuple[JsonObject, CliError | None]:

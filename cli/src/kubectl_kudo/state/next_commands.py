@@ -14,10 +14,7 @@ def after_waiting(
     """
     flags = flags_of(key)
     if deleting:
-        return (
-            "The deletion goes on in the cluster.\n"
-            f"See what it waits for: kubectl kudo plan status {flags}"
-        )
+        return f"The deletion goes on in the cluster.\n{see_why(key)}"
     if cancelled:
         return f"The plan stays cancelled.\nSee its end: kubectl kudo plan wait {flags}"
     goes_on = (
@@ -26,9 +23,19 @@ def after_waiting(
         else "The plan goes on in the cluster.\n"
     )
     return (
-        f"{goes_on}See it: kubectl kudo plan wait {flags}\n"
+        f"{goes_on}{see_why(key)}\nSee it: kubectl kudo plan wait {flags}\n"
         f"Cancel it: kubectl kudo plan cancel {flags}"
     )
+
+
+def see_why(key: str) -> str:
+    """Return the line that names the command which tells why an Instance is not ready.
+
+    Args:
+        key: `namespace/name` of the Instance.
+    """
+    namespace, _, name = key.partition("/")
+    return f"See why: kubectl kudo why {name} -n {namespace}"
 
 
 def removal(key: str, *, operator: bool) -> str:

@@ -12,7 +12,7 @@ from kubectl_kudo.core.session import Session
 from kubectl_kudo.core.terminal import continued
 from kubectl_kudo.state.explanations import Waiting, explanations, waiting_steps
 from kubectl_kudo.state.limits_ahead import TimeLimits
-from kubectl_kudo.state.next_commands import after_waiting
+from kubectl_kudo.state.next_commands import after_waiting, see_why
 from kubectl_kudo.state.observe import observe
 from kubectl_kudo.state.outcome import (
     Outcome,
@@ -93,7 +93,9 @@ async def wait_for(
     if wait.outcome.state is State.FAILED:
         told = wait.outcome.text
         warnings = await warnings_of(session, wait.instance, wait.target.uid, told=told)
-        text = _joined(continued(told), warnings, await wait.explanation(session))
+        explained = await wait.explanation(session)
+        advice = see_why(wait.target.key) if wait.instance is not None else ""
+        text = _joined(continued(told), warnings, explained, advice)
         raise CliError(text, code=ExitCode.PLAN_FAILED)
     return End(wait.instance, wait.target.uid)
 

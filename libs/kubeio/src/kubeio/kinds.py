@@ -20,6 +20,8 @@ DEPLOYMENTS: Final = Resource("apps", "v1", "Deployment", "deployments", namespa
 REPLICA_SETS: Final = Resource("apps", "v1", "ReplicaSet", "replicasets", namespaced=True)
 STATEFUL_SETS: Final = Resource("apps", "v1", "StatefulSet", "statefulsets", namespaced=True)
 
+JOBS: Final = Resource("batch", "v1", "Job", "jobs", namespaced=True)
+
 LEASES: Final = Resource("coordination.k8s.io", "v1", "Lease", "leases", namespaced=True)
 ENDPOINT_SLICES: Final = Resource(
     "discovery.k8s.io", "v1", "EndpointSlice", "endpointslices", namespaced=True

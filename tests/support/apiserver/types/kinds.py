@@ -198,6 +198,7 @@ BUILT_IN = (
     REPLICA_SET,
     JOB,
     LEASE,
+    Kind("discovery.k8s.io", "v1", "EndpointSlice", "endpointslices", schema=_PLAIN),
     _with_status(Kind("batch", "v1", "CronJob", "cronjobs", schema=_PLAIN)),
     _core("ConfigMap", "configmaps", _WITH_DATA),
     _core("Secret", "secrets", _WITH_DATA),

@@ -405,6 +405,7 @@ def test_the_summary_says_what_looks_wrong(kudo: Cli, busy: FakeApi, tmp_path: P
     crash = (
         "* pod tea-0: container brew waits: CrashLoopBackOff: back-off 5m0s; it ended with "
         "Error (3) the last time\n"
+        "    see its log: kubectl logs tea-0 -n kitchen -c brew --previous\n"
         "    | first\n    | password=(redacted) (redacted)\n    | last words\n"
     )
     assert crash in ran.out

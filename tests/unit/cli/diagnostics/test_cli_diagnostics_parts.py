@@ -14,10 +14,11 @@ from cryptography.x509.oid import NameOID
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubectl_kudo.diagnostics import findings
+from kubectl_kudo.diagnostics import findings, installation_findings
 from kubectl_kudo.diagnostics.bundle import LogFile, file_name
 from kubectl_kudo.diagnostics.certificates import expiries
 from kubectl_kudo.diagnostics.families import Member
+from kubectl_kudo.diagnostics.finding import Finding
 from kubectl_kudo.diagnostics.installation import Installation
 from kubectl_kudo.diagnostics.logs import LONGEST_LINE, blocks_of, lines_of, logs_of
 from kubectl_kudo.diagnostics.owned import Found, owned_by, references
@@ -206,7 +207,7 @@ def test_certificates_are_in_secrets_and_in_configurations() -> None:
     found = installation(hooks=[{"clientConfig": {"caBundle": encoded}}, {}])
     found.objects.append({"kind": "Secret", "metadata": {"name": "s"}, "data": {"tls.crt": "?"}})
     found.objects.append({"kind": "Secret", "metadata": {}, "data": {"tls.crt": encoded}})
-    assert findings.certificates(found) == [pem, pem]
+    assert installation_findings.certificates(found) == [pem, pem]
 
 
 @given(st.binary(max_size=200), st.integers(0, 300))
@@ -222,7 +223,7 @@ def test_what_is_no_certificate_is_left_out(content: bytes, cut: int) -> None:
 # Findings
 
 
-def texts(*found: findings.Finding) -> list[str]:
+def texts(*found: Finding) -> list[str]:
     return [f"{one.subject}: {one.text}" for one in found]
 
 
@@ -386,7 +387,12 @@ def installation(**more: Any) -> Installation:
 
 
 def test_an_installation_that_works() -> None:
-    assert texts(*findings.of_installation(installation(), [NOW + timedelta(days=60)], NOW)) == []
+    assert (
+        texts(
+            *installation_findings.of_installation(installation(), [NOW + timedelta(days=60)], NOW)
+        )
+        == []
+    )
 
 
 @pytest.mark.parametrize(
@@ -399,13 +405,13 @@ def test_an_installation_that_works() -> None:
     ],
 )
 def test_what_looks_wrong_with_kudo(more: JsonObject, said: str) -> None:
-    (found,) = texts(*findings.of_installation(installation(**more), [], NOW))
+    (found,) = texts(*installation_findings.of_installation(installation(**more), [], NOW))
     assert found.startswith(said)
 
 
 def test_certificates_that_end_soon() -> None:
     moments = [NOW - timedelta(days=1), NOW + timedelta(days=2), NOW + timedelta(days=30)]
-    assert texts(*findings.of_installation(installation(), moments, NOW)) == [
+    assert texts(*installation_findings.of_installation(installation(), moments, NOW)) == [
         "the webhook's certificate: expired on 2030-01-01 03:04 UTC",
         "the webhook's certificate: expires on 2030-01-04 03:04 UTC",
     ]
@@ -420,7 +426,7 @@ def test_crds_that_are_missing_or_too_new() -> None:
         }
         for plural, version in (("operators", "v1beta1"), ("instances", "v2"))
     ]
-    assert texts(*findings.of_installation(found, [], NOW)) == [
+    assert texts(*installation_findings.of_installation(found, [], NOW)) == [
         "CRD operatorversions.kudo.dev: is not installed",
         "CRD instances.kudo.dev: does not serve v1beta1",
         "CRD inventories.kudo.dev: is not installed",
@@ -443,7 +449,7 @@ def test_warnings_are_told_once_and_newest_first() -> None:
 
 
 def test_a_summary_is_cut() -> None:
-    many = [findings.Finding("x", str(number)) for number in range(150)]
+    many = [Finding("x", str(number)) for number in range(150)]
     failures = [Failure(f"{number}.err", "y" * 500) for number in range(60)]
     text = summary([f"i{number}" for number in range(30)], many, failures, NOW)
     assert "... and 50 more" in text

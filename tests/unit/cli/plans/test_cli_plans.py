@@ -198,6 +198,7 @@ def test_warnings_of_the_failed_run_are_shown_with_it(kudo: Cli, tea: FakeApi) -
     assert ran.err.endswith(
         "FATAL_ERROR at deploy.main.app: no water\n"
         "Warning events of this run:\n  ApplyFailed: no such kind: Tea\n"
+        "See why: kubectl kudo why tea -n kitchen\n"
     )
 
 

@@ -126,6 +126,7 @@ PREPARED = {
     "uninstall --all-unused": f"{INSTALL}\nkubectl kudo uninstall --instance web --wait",
     "update": INSTALL,
     "upgrade": f"{INSTALL}\n{NEWER}",
+    "why": INSTALL,
     "upgrade ./web-0.2.0.tgz": f"{INSTALL}\n{NEWER}\nkubectl kudo package create ./web",
 }
 """Commands to run before an example that begins so; the longest beginning counts.
@@ -143,7 +144,7 @@ LACKING = ("rbac --instance web --check", "rbac --check --all-namespaces")
 """Examples that end with 1, since a namespace in memory has no account."""
 READING = (
     *("completion", "describe", "diagnostics", "get", "plan history", "plan status", "plan wait"),
-    *("rbac", "search", "version"),
+    *("rbac", "search", "version", "why"),
 )
 REPEATABLE = ("adopt", "prune", "resume", "suspend")
 SECONDS = 30.0

@@ -1,4 +1,4 @@
-"""What shows Instances: `get`, `describe`, `plan status`, `plan history`, `plan wait`."""
+"""What shows Instances: `get`, `describe`, `plan status`, `plan history`, `plan wait`, `why`."""
 
 from tests.unit.record.commands.cases import Case, Cases
 from tests.unit.record.commands.console import PIPE
@@ -116,10 +116,21 @@ WAIT: Cases = (
     _data("plan wait --instance nobody"),
     _data("plan wait --instance idle --wait-time soon"),
 )
+WHY: Cases = (
+    "why",
+    *(f"why {name}" for name in NAMES[:4]),
+    *(_data(f"why {name}") for name in NAMES[4:]),
+    _data("why failed -o json"),
+    _data("why -n empty -o yaml"),
+    _data("why -n empty"),
+    _data("why nobody"),
+    _data("why idle busy"),
+)
 COMMANDS: dict[str, Cases] = {
     "get": GET,
     "describe": DESCRIBE,
     "plan status": STATUS,
     "plan history": HISTORY,
     "plan wait": WAIT,
+    "why": WHY,
 }

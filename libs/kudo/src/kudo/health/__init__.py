@@ -17,6 +17,7 @@ from kudo.health.causes import Cause, cause_of, has_pods, telling_pods, unready_
 from kudo.health.fields import read_fields
 from kudo.health.instances import failed_plan
 from kudo.health.kinds import health_of, needs_body, readiness
+from kudo.health.pods import advice_on, problem_of
 from kudo.health.result import HEALTHY, Health, State
 from kudo.health.termination import termination_message
 
@@ -25,11 +26,13 @@ __all__ = [
     "Cause",
     "Health",
     "State",
+    "advice_on",
     "cause_of",
     "failed_plan",
     "has_pods",
     "health_of",
     "needs_body",
+    "problem_of",
     "read_fields",
     "readiness",
     "telling_pods",

@@ -1,0 +1,127 @@
+"""Puts the findings about an Instance and what belongs to it in order: the cause first."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from kubectl_kudo.core.output import JsonObject
+from kubectl_kudo.diagnostics import findings
+from kubectl_kudo.diagnostics.families import Member
+from kubectl_kudo.diagnostics.finding import Finding
+from kubectl_kudo.diagnostics.installation import LEASE, Installation
+from kubectl_kudo.diagnostics.installation_findings import of_installation, until_when_valid
+from kubectl_kudo.inventory.live import Condition, Live
+from kubectl_kudo.state.next_commands import flags_of
+from kubectl_kudo.state.plan_view import is_pending, shown_plan
+from kubectl_kudo.state.runs import key_of
+from kubectl_kudo.state.summary_line import NO_LEADER, summary_line
+from kubeio.kinds import JOBS, PODS
+
+_AT_ONCE: Final = timedelta()
+"""Whoever asks why wants to know of what has just begun as well."""
+_MOST_EVENTS: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """An Instance, and why it is as it is.
+
+    Attributes:
+        namespace: Its namespace.
+        name: Its name.
+        summary: How it is, in one line.
+        findings: What looks wrong, the cause first.
+    """
+
+    namespace: str
+    name: str
+    summary: str
+    findings: tuple[Finding, ...]
+
+
+def explained(
+    family: Sequence[Member],
+    recorded: Mapping[str, Sequence[Live]],
+    installation: Installation,
+    now: datetime,
+) -> Explained:
+    """Return why an Instance is as it is.
+
+    Args:
+        family: The Instance, which could be read, and all below it.
+        recorded: Objects on record that are not among those of their Instance, by its name.
+        installation: What was read of KUDO itself.
+        now: The time.
+    """
+    instance = family[0].instance or {}
+    of_kudo = list(of_installation(installation, until_when_valid(installation), now))
+    of_kudo += [
+        one
+        for pod in installation.of(PODS)
+        for one in findings.of_pod(pod, {}, now, patience=_AT_ONCE)
+    ]
+    found = list(_of_family(family, recorded, now))
+    if any(one.stops for one in of_kudo):
+        ordered = [*of_kudo, *found]
+    else:
+        ordered = [*found, *of_kudo] or [*findings.of_events(family, most=_MOST_EVENTS)]
+    if any(one.stops for one in ordered):
+        # That a plan has not begun, or is where it is, follows from it.
+        ordered = [one for one in ordered if one.stops or not one.subject.startswith("instance ")]
+    return Explained(
+        namespace=str(instance["metadata"]["namespace"]),
+        name=str(instance["metadata"]["name"]),
+        summary=summary_line(instance, now, hindrance=_hindrance(family[0], of_kudo)),
+        findings=tuple(dict.fromkeys(sorted(ordered, key=lambda one: not one.stops))),
+    )
+
+
+def _hindrance(member: Member, of_kudo: Sequence[Finding]) -> str:
+    version = next(findings.of_version(member), None)
+    if version is not None and version.stops:
+        return version.text
+    return NO_LEADER if any(one.subject == f"lease {LEASE}" for one in of_kudo) else ""
+
+
+def _of_family(
+    family: Sequence[Member], recorded: Mapping[str, Sequence[Live]], now: datetime
+) -> Iterator[Finding]:
+    # Children first: what a parent waits for is with them.
+    for member in reversed(family):
+        yield from findings.of_version(member)
+        objects = list(findings.of_objects(member, {}, now, patience=_AT_ONCE))
+        for live in recorded.get(member.name, ()):
+            objects += _of_recorded(live, member)
+        # A pod that is only starting is no cause.
+        yield from sorted(objects, key=lambda one: not one.advice)
+        plan = _begun_plan(member.instance) if member.instance is not None else ""
+        plans = list(findings.of_plans(member, now, patience=_AT_ONCE, only=plan))
+        # What a plan waits for is told by its objects, and the summary has its step.
+        yield from (one for one in plans if one.stops or not objects)
+        for condition in findings.of_conditions(member):
+            if condition.stops or not (plans or objects):
+                yield condition
+
+
+def _begun_plan(instance: JsonObject) -> str:
+    plan = shown_plan(instance)
+    return plan if plan is not None and not is_pending(instance, plan) else ""
+
+
+def _of_recorded(live: Live, member: Member) -> Iterator[Finding]:
+    place = live.entry.place
+    subject = f"{place.kind.lower()} {place.name}"
+    # Jobs go by themselves: ttlSecondsAfterFinished.
+    if live.condition is Condition.MISSING and place.kind != JOBS.kind and member.instance:
+        plan = live.entry.plan
+        again = f"`kubectl kudo plan trigger {flags_of(key_of(member.instance))} --name {plan}`"
+        advice = f"run the plan again, which creates it: {again}" if plan else ""
+        yield Finding(subject, f"does not exist; plan {plan or 'deploy'} has applied it", advice)
+    held = findings.held(place.kind, live.metadata or {})
+    if held is not None:
+        yield held
+    elif live.condition is Condition.FAILED:
+        yield Finding(subject, f"has failed: {live.message}")
+    elif live.condition is Condition.WAITING:
+        yield Finding(subject, f"is not healthy: {live.message}")

@@ -1,0 +1,186 @@
+"""Says in words what looks wrong with KUDO itself. No requests are sent here."""
+
+import base64
+import binascii
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+from typing import Final
+
+from kubectl_kudo.core.kinds import DEFINED
+from kubectl_kudo.core.output import JsonObject
+from kubectl_kudo.diagnostics.certificates import expiries
+from kubectl_kudo.diagnostics.finding import (
+    Finding,
+    because,
+    condition_of,
+    moment_of,
+    name_of,
+    shown,
+)
+from kubectl_kudo.diagnostics.findings import of_object
+from kubectl_kudo.diagnostics.installation import LEASE, Installation
+from kubeio.kinds import DEPLOYMENTS, ENDPOINT_SLICES, LEASES, SECRETS, STATEFUL_SETS
+from kudo.names import VERSION
+
+SOON: Final = timedelta(days=7)
+_SERVICES: Final = ("kudo-webhook", "kudo-reconciler")
+_CONFIGURATIONS: Final = frozenset({"mutatingwebhooks", "validatingwebhooks"})
+"""Files of webhook configurations."""
+
+
+def of_installation(
+    found: Installation, expiries: Sequence[datetime], now: datetime
+) -> Iterator[Finding]:
+    """Yield what looks wrong with KUDO itself.
+
+    Args:
+        found: What was read of it.
+        expiries: Until when the certificates of the webhook are valid.
+        now: The time.
+    """
+    yield from _of_crds(found.crds)
+    yield from _of_webhooks(found)
+    if not found.namespace:
+        return
+    yield from _of_services(found)
+    if "leaselist" not in found.unread and not _is_original(found):
+        lease = next(iter(found.of(LEASES)), None)
+        yield from filter(None, [of_lease(lease, found.namespace, now)])
+    for moment in expiries:
+        if moment < now + SOON:
+            verb = "expired" if moment < now else "expires"
+            yield Finding(
+                "the webhook's certificate",
+                f"{verb} on {moment:%Y-%m-%d %H:%M} UTC",
+                "changes of Instances are refused without a valid one: see the log of the webhook",
+            )
+
+
+def _of_crds(crds: list[JsonObject]) -> Iterator[Finding]:
+    served = {
+        name_of(crd): {
+            one["name"] for one in crd["spec"].get("versions") or [] if one.get("served")
+        }
+        for crd in crds
+    }
+    for kind in DEFINED if crds else ():
+        if kind.name not in served:
+            yield Finding(f"CRD {kind.name}", "is not installed", "run `kubectl kudo init`")
+        elif VERSION not in served[kind.name]:
+            yield Finding(f"CRD {kind.name}", f"does not serve {VERSION}")
+    for crd in crds:
+        status = crd.get("status") or {}
+        failed = condition_of(status, "Established", "False")
+        if failed:
+            yield Finding(f"CRD {name_of(crd)}", f"is not established{because(failed)}")
+
+
+def _of_webhooks(found: Installation) -> Iterator[Finding]:
+    if found.namespace and not found.webhooks and not found.unread & _CONFIGURATIONS:
+        yield Finding(
+            "the webhook",
+            "no webhook configuration was found: changes are checked by the reconciler alone",
+            "restart the webhook, which registers itself, or restore the configuration: "
+            "`kubectl kudo init --upgrade`",
+        )
+    for configuration in found.webhooks:
+        subject = f"{configuration['kind']} {name_of(configuration)}"
+        hooks = configuration.get("webhooks") or []
+        if not hooks:
+            text = "has no webhooks: the webhook service has not registered itself"
+            yield Finding(subject, text, _pods(found.namespace))
+        if any(not (hook.get("clientConfig") or {}).get("caBundle") for hook in hooks):
+            text = "has no caBundle: the API server cannot call the webhook"
+            yield Finding(subject, text, _pods(found.namespace))
+    slices = [
+        one
+        for one in found.of(ENDPOINT_SLICES)
+        if (one["metadata"].get("labels") or {}).get("kubernetes.io/service-name") == _SERVICES[0]
+    ]
+    ready = [
+        endpoint
+        for one in slices
+        for endpoint in one.get("endpoints") or []
+        if (endpoint.get("conditions") or {}).get("ready") is not False
+    ]
+    if slices and not ready:
+        yield Finding(
+            "service kudo-webhook",
+            "has no ready endpoint",
+            f"every change of an Instance is refused until a pod of the webhook is ready: "
+            f"{_pods(found.namespace)}",
+        )
+
+
+def _pods(namespace: str) -> str:
+    return f"see its pods: `kubectl get pods -n {namespace}`"
+
+
+def _workloads(found: Installation) -> dict[str, JsonObject]:
+    return {name_of(obj): obj for obj in (*found.of(DEPLOYMENTS), *found.of(STATEFUL_SETS))}
+
+
+def _is_original(found: Installation) -> bool:
+    """Return whether it is KUDO 0.19, which has one service and no Lease."""
+    return any(name not in _SERVICES for name in _workloads(found))
+
+
+def _of_services(found: Installation) -> Iterator[Finding]:
+    workloads = _workloads(found)
+    looked_for = not _is_original(found) and "deploymentlist" not in found.unread
+    for name in _SERVICES if looked_for else ():
+        if name not in workloads:
+            yield Finding(f"deployment {name}", f"was not found in namespace {found.namespace}")
+    for obj in workloads.values():
+        yield from of_object(obj)
+
+
+def of_lease(lease: JsonObject | None, namespace: str, now: datetime) -> Finding | None:
+    """Return why no reconciler leads; None if one does.
+
+    Args:
+        lease: The Lease of the reconciler; None if there is none.
+        namespace: Where it is.
+        now: The time. That of this machine may differ from that of the cluster by as much as a
+            Lease lasts.
+    """
+    spec = (lease or {}).get("spec") or {}
+    renewed = moment_of(spec.get("renewTime"))
+    lasts = timedelta(seconds=spec.get("leaseDurationSeconds") or 0)
+    if lease is None:
+        text = "does not exist"
+    elif spec.get("holderIdentity") == "":
+        text = "is held by nobody"
+    elif renewed and now - renewed > 2 * lasts:
+        text = f"was renewed {shown(now - renewed)} ago"
+    else:
+        return None
+    text = f"{text}: no reconciler leads, so no plan runs"
+    return Finding(f"lease {LEASE}", text, _pods(namespace), stops=True)
+
+
+def until_when_valid(found: Installation) -> list[datetime]:
+    """Return until when the certificates of the webhook are valid."""
+    return [moment for text in certificates(found) for moment in expiries(text)]
+
+
+def certificates(found: Installation) -> list[str]:
+    """Return the PEM texts in which the certificates of the webhook are."""
+    secrets = [
+        (obj.get("data") or {}).get(key)
+        for obj in found.of(SECRETS)
+        for key in ("tls.crt", "ca.crt")
+    ]
+    bundles = [
+        (hook.get("clientConfig") or {}).get("caBundle")
+        for configuration in found.webhooks
+        for hook in configuration.get("webhooks") or []
+    ]
+    return [pem for text in (*secrets, *bundles) if text and (pem := _decoded(str(text)))]
+
+
+def _decoded(text: str) -> str:
+    try:
+        return base64.b64decode(text).decode()
+    except (binascii.Error, ValueError):
+        return ""
