@@ -12,10 +12,12 @@ from kubectl_kudo.diagnostics.finding import Finding
 from kubectl_kudo.diagnostics.installation import LEASE, Installation
 from kubectl_kudo.diagnostics.installation_findings import of_installation, until_when_valid
 from kubectl_kudo.inventory.live import Condition, Live
+from kubectl_kudo.state.explanations import waiting_steps
 from kubectl_kudo.state.next_commands import flags_of
 from kubectl_kudo.state.plan_view import is_pending, shown_plan
 from kubectl_kudo.state.runs import key_of
-from kubectl_kudo.state.summary_line import NO_LEADER, summary_line
+from kubectl_kudo.state.summary_line import NO_LEADER, is_settled, summary_line
+from kubectl_kudo.state.waited_objects import waited_objects
 from kubeio.kinds import JOBS, PODS
 
 _AT_ONCE: Final = timedelta()
@@ -62,10 +64,12 @@ def explained(
         for one in findings.of_pod(pod, {}, now, patience=_AT_ONCE)
     ]
     found = list(_of_family(family, recorded, now))
-    if any(one.stops for one in of_kudo):
-        ordered = [*of_kudo, *found]
-    else:
-        ordered = [*found, *of_kudo] or [*findings.of_events(family, most=_MOST_EVENTS)]
+    # What stops plans comes first; if that is KUDO itself, all that is wrong with it.
+    kudo_first = any(one.stops for one in of_kudo)
+    both = [*of_kudo, *found] if kudo_first else [*found, *of_kudo]
+    ordered = sorted(both, key=lambda one: not one.stops)
+    if not (ordered or is_settled(instance)):
+        ordered = list(findings.of_events(family, most=_MOST_EVENTS))
     if any(one.stops for one in ordered):
         # That a plan has not begun, or is where it is, follows from it.
         ordered = [one for one in ordered if one.stops or not one.subject.startswith("instance ")]
@@ -73,7 +77,7 @@ def explained(
         namespace=str(instance["metadata"]["namespace"]),
         name=str(instance["metadata"]["name"]),
         summary=summary_line(instance, now, hindrance=_hindrance(family[0], of_kudo)),
-        findings=tuple(dict.fromkeys(sorted(ordered, key=lambda one: not one.stops))),
+        findings=tuple(dict.fromkeys(ordered)),
     )
 
 
@@ -91,10 +95,13 @@ def _of_family(
     for member in reversed(family):
         yield from findings.of_version(member)
         objects = list(findings.of_objects(member, {}, now, patience=_AT_ONCE))
-        for live in recorded.get(member.name, ()):
+        on_record = recorded.get(member.name, ())
+        unasked = [live for live in on_record if _is_missing_aside(live, member)]
+        for live in (one for one in on_record if one not in unasked):
             objects += _of_recorded(live, member)
+        aside = {f"pod {pod['metadata']['name']}" for pod in member.pods if _is_aside(pod)}
         # A pod that is only starting is no cause.
-        yield from sorted(objects, key=lambda one: not one.advice)
+        yield from sorted(objects, key=lambda one: (one.subject in aside, not one.advice))
         plan = _begun_plan(member.instance) if member.instance is not None else ""
         plans = list(findings.of_plans(member, now, patience=_AT_ONCE, only=plan))
         # What a plan waits for is told by its objects, and the summary has its step.
@@ -102,6 +109,27 @@ def _of_family(
         for condition in findings.of_conditions(member):
             if condition.stops or not (plans or objects):
                 yield condition
+        for live in unasked:
+            yield from _of_recorded(live, member)
+
+
+def _is_missing_aside(live: Live, member: Member) -> bool:
+    """Return whether an object does not exist that no step of the plan names."""
+    if live.condition is not Condition.MISSING:
+        return False
+    place, instance = live.entry.place, member.instance or {}
+    steps = waiting_steps(instance, shown_plan(instance) or "")
+    named = [one for step in steps for one in waited_objects(step.message)]
+    return all((one.kind, one.name) != (place.kind, place.name) for one in named)
+
+
+def _is_aside(pod: JsonObject) -> bool:
+    """Return whether nothing waits for a pod: it is ready, or another one has taken its place."""
+    status, metadata = pod.get("status") or {}, pod["metadata"]
+    if status.get("phase") == "Failed":
+        return all(one.get("kind") != JOBS.kind for one in metadata.get("ownerReferences") or [])
+    containers = status.get("containerStatuses") or []
+    return bool(containers) and all(one.get("ready") for one in containers)
 
 
 def _begun_plan(instance: JsonObject) -> str:
@@ -117,7 +145,8 @@ def _of_recorded(live: Live, member: Member) -> Iterator[Finding]:
         plan = live.entry.plan
         again = f"`kubectl kudo plan trigger {flags_of(key_of(member.instance))} --name {plan}`"
         advice = f"run the plan again, which creates it: {again}" if plan else ""
-        yield Finding(subject, f"does not exist; plan {plan or 'deploy'} has applied it", advice)
+        who = f"plan {plan}" if plan else "a plan"
+        yield Finding(subject, f"does not exist; {who} has applied it", advice)
     held = findings.held(place.kind, live.metadata or {})
     if held is not None:
         yield held

@@ -97,8 +97,8 @@ class FamilyReader:
     Attributes:
         reader: Reads.
         namespace: The namespace.
-        kinds: Kinds of objects to read; all that the API server has if there are none. What pods
-            need is read as well.
+        kinds: Kinds of objects to read, and of what pods need the metadata alone; if there are
+            none, all that the API server has, and all whole.
     """
 
     reader: Reader
@@ -260,7 +260,11 @@ class FamilyReader:
         objects = await asyncio.gather(
             *(
                 self.reader.find(
-                    f"{member.folder}{list_name(one.kind)}", one.kind, one.name, self.namespace
+                    f"{member.folder}{list_name(one.kind)}",
+                    one.kind,
+                    one.name,
+                    self.namespace,
+                    metadata_only=bool(self.kinds),
                 )
                 for one in needed
             )
@@ -296,7 +300,9 @@ def _roots(instances: list[JsonObject], name: str) -> list[Names]:
     """Return the trees of an Instance, or of all that no other one owns."""
     uids = {one["uid"] for one in instances}
     roots = [
-        one for one in instances if (one["name"] == name if name else uids.isdisjoint(_owners(one)))
+        one
+        for one in instances
+        if (one["name"] == name if name else uids.isdisjoint(owners_of(one)))
     ]
     found = [Names(one["name"], family(one["uid"], instances)) for one in roots]
     if name:
@@ -307,7 +313,8 @@ def _roots(instances: list[JsonObject], name: str) -> list[Names]:
     return [*found, *(Names(one["name"]) for one in instances if one["name"] not in covered)]
 
 
-def _owners(metadata: JsonObject) -> set[str]:
+def owners_of(metadata: JsonObject) -> set[str]:
+    """Return the uids of the owners of an object."""
     return {str(owner.get("uid")) for owner in metadata.get("ownerReferences") or []}
 
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from kubectl_kudo.core.kinds import INSTANCES
 from kubectl_kudo.core.output import JsonObject
-from kubectl_kudo.diagnostics.families import Member
+from kubectl_kudo.diagnostics.families import Member, owners_of
 from kubectl_kudo.diagnostics.finding import (
     Finding,
     because,
@@ -20,20 +20,21 @@ from kubectl_kudo.diagnostics.finding import (
 )
 from kubectl_kudo.state.next_commands import flags_of
 from kubectl_kudo.state.runs import key_of
+from kubectl_kudo.state.summary_line import foreign_finalizers
 from kubectl_kudo.state.suspension import is_suspended
 from kubectl_kudo.state.waited_objects import waited_objects
 from kubeio.kinds import (
     DAEMON_SETS,
     DEPLOYMENTS,
+    JOBS,
     PERSISTENT_VOLUME_CLAIMS,
     STATEFUL_SETS,
 )
-from kudo.names import FINALIZER_CLEANUP, FINALIZER_CLUSTER_RESOURCES
 
 LONG: Final = timedelta(minutes=10)
 """How long a plan may run, or a pod may wait, before it is worth a word."""
 
-_OWN_FINALIZERS: Final = frozenset({FINALIZER_CLEANUP, FINALIZER_CLUSTER_RESOURCES})
+_IN_USE: Final = "kubernetes.io/pvc-protection"
 _UNREADY: Final = frozenset({"ResourceNotReady", "ResourcesUnknown"})
 """Reasons of Ready that no other finding repeats."""
 _ERRORS: Final = frozenset({"FATAL_ERROR", "ERROR"})
@@ -86,8 +87,8 @@ def of_plans(
         return
     subject, instance = f"instance {member.name}", member.instance
     if instance["metadata"].get("deletionTimestamp"):
-        held = ", ".join(instance["metadata"].get("finalizers") or []) or "none"
-        text = f"it is being deleted and still exists; finalizers: {held}"
+        finalizers = ", ".join(instance["metadata"].get("finalizers") or []) or "none"
+        text = f"it is being deleted and still exists; finalizers: {finalizers}"
         advice = _finalizer_advice(instance, INSTANCES.name)
         yield Finding(subject, text, advice, stops=bool(advice))
     execution = (instance.get("spec") or {}).get("planExecution") or {}
@@ -128,9 +129,12 @@ def of_conditions(member: Member) -> Iterator[Finding]:
 def _finalizer_advice(obj: JsonObject, kind: str) -> str:
     """Return what to do about finalizers that are not those of KUDO; empty if there are none."""
     metadata = obj["metadata"]
-    foreign = [one for one in metadata.get("finalizers") or [] if one not in _OWN_FINALIZERS]
+    foreign = foreign_finalizers(metadata)
     if not foreign:
         return ""
+    if _IN_USE in foreign:
+        command = f"kubectl describe pvc {metadata['name']}{_flag(metadata)}"
+        return f"delete the pods that use it: `{command}`"
     return (
         f"whoever set {foreign[0]} has to remove it; see who changed the object: "
         f"`kubectl get {kind} {metadata['name']}{_flag(metadata)} -o yaml --show-managed-fields`"
@@ -172,6 +176,8 @@ def _advice_on(text: str, member: Member) -> str:
             "give the account the rights that it lacks: "
             f"`kubectl kudo rbac --instance {member.name}{flag} --check`"
         )
+    if "MutatingWebhookMissing" in text:
+        return "restore the webhook: `kubectl kudo init --upgrade`"
     if _PARAMETER.match(text):
         return f"correct it: `kubectl kudo update --instance {member.name}{flag} -p NAME=VALUE`"
     return ""
@@ -220,7 +226,13 @@ def of_objects(
             f"needs {reference.kind.kind} {reference.name}, which does not exist",
             "create it, or correct its name in the parameters",
         )
-    for pod in member.pods:
+    done = {
+        str(obj["metadata"].get("uid"))
+        for obj in member.objects
+        if obj["kind"] == JOBS.kind and condition_of(obj.get("status") or {}, "Complete", "True")
+    }
+    # That a Job which has succeeded needed several pods is nothing wrong.
+    for pod in (one for one in member.pods if done.isdisjoint(owners_of(one["metadata"]))):
         for finding in of_pod(pod, last_lines, now, patience=patience):
             said = _warning(member, pod) if _PROBE in finding.text else ""
             yield replace(finding, text=f"{finding.text}{said}")
@@ -343,7 +355,7 @@ def of_object(obj: JsonObject) -> Iterator[Finding]:
             yield Finding(subject, f"{status.get('numberReady', 0)} of {wanted} pods are ready")
     elif kind == PERSISTENT_VOLUME_CLAIMS.kind and status.get("phase") not in {None, "Bound"}:
         yield Finding(subject, f"it is {status['phase']} and not Bound")
-    elif kind == "Job" and (failed := condition_of(status, "Failed", "True")):
+    elif kind == JOBS.kind and (failed := condition_of(status, "Failed", "True")):
         yield Finding(subject, f"has failed{because(failed)}")
 
 

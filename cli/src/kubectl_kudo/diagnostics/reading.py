@@ -75,15 +75,25 @@ class Reader:
         return await self.attempt(path, self.client.get(kind, name, namespace=namespace))
 
     async def find(
-        self, path: str, kind: Resource, name: str, namespace: str | None = None
+        self,
+        path: str,
+        kind: Resource,
+        name: str,
+        namespace: str | None = None,
+        *,
+        metadata_only: bool = False,
     ) -> JsonObject | None:
         """Return an object that need not exist; None if there is none or it cannot be read."""
 
         async def look() -> JsonObject | None:
             try:
-                return await self.client.get(kind, name, namespace=namespace)
+                found = await self.client.get(
+                    kind, name, namespace=namespace, metadata_only=metadata_only
+                )
             except NotFound:
                 return None
+            # Of metadata alone the API server names another kind.
+            return {**found, "apiVersion": kind.api_version, "kind": kind.kind}
 
         return await self.attempt(path, look())
 

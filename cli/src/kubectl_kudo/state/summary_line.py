@@ -23,7 +23,9 @@ from kubectl_kudo.state.suspension import is_deleting, suspension
 from kudo.names import FINALIZER_CLEANUP, FINALIZER_CLUSTER_RESOURCES
 
 NO_LEADER: Final = "no reconciler holds the Lease"
-_OWN: Final = frozenset({FINALIZER_CLEANUP, FINALIZER_CLUSTER_RESOURCES})
+_FOREGROUND: Final = "foregroundDeletion"
+_KNOWN: Final = frozenset({FINALIZER_CLEANUP, FINALIZER_CLUSTER_RESOURCES, _FOREGROUND, "orphan"})
+"""Finalizers of KUDO, and of Kubernetes while it deletes or releases what an object owns."""
 _PREFIX: Final = re.compile(
     r"(A transient error when executing task \S+\. Will retry\. "
     r"|Error during execution: fatal error: \S+ failed in \S+: )"
@@ -40,6 +42,11 @@ def summary_line(instance: JsonObject, now: datetime, *, hindrance: str = "") ->
         hindrance: Why no run begins and no deletion ends; empty if that is not known.
     """
     return printable(f"{instance['metadata']['name']}: {_state(instance, now, hindrance)}")
+
+
+def foreign_finalizers(metadata: JsonObject) -> list[str]:
+    """Return the finalizers of an object that neither KUDO nor a deletion has set."""
+    return [str(one) for one in metadata.get("finalizers") or [] if one not in _KNOWN]
 
 
 def is_held_up(instance: JsonObject) -> bool:
@@ -77,9 +84,10 @@ def _deletion(instance: JsonObject, run: RunId | None, now: datetime, hindrance:
     text = f"being deleted{_since(metadata.get('deletionTimestamp'), now, ' for {}')}"
     if run is not None and not is_pending(instance, run.plan):
         return f"{text}: {_run(instance, run, now, hindrance)}"
-    foreign = [one for one in metadata.get("finalizers") or [] if one not in _OWN]
-    if foreign:
+    if foreign := foreign_finalizers(metadata):
         return f"{text}: held by finalizer {', '.join(foreign)}"
+    if metadata.get("finalizers") == [_FOREGROUND]:
+        return f"{text}: waits until its objects are deleted"
     return f"{text}: {hindrance or 'waits for the reconciler'}"
 
 

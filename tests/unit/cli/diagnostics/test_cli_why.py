@@ -16,6 +16,8 @@ from tests.unit.cli.inventories import entry, owned, record
 
 JsonObject = dict[str, Any]
 Shown = Callable[..., str]
+_LONG = 25 * 60 + 30
+"""Seconds; half a minute more or less is told as 25m."""
 Incident = Callable[[FakeApi, JsonObject], None]
 
 
@@ -81,7 +83,7 @@ def ago(seconds: int) -> str:
 def waits(instance: JsonObject, message: str, state: str = "IN_PROGRESS") -> None:
     status("IN_PROGRESS" if state == "ERROR" else state, step=state, message=message)(instance)
     run = instance["status"]["planStatus"]["deploy"]
-    run |= {"startedAt": ago(187), "lastUpdatedTimestamp": ago(187)}
+    run |= {"startedAt": ago(_LONG), "lastUpdatedTimestamp": ago(_LONG)}
 
 
 def workload(api: FakeApi, **pod: Any) -> None:
@@ -173,7 +175,7 @@ def suspend(_: FakeApi, instance: JsonObject) -> None:
 def stop_reconciler(api: FakeApi, instance: JsonObject) -> None:
     instance["spec"]["planExecution"] = {"planName": "deploy", "uid": "new"}
     fields: JsonObject = {"f:spec": {"f:planExecution": {"f:uid": {}}}}
-    instance["metadata"]["managedFields"] = [{"time": ago(22), "fieldsV1": fields}]
+    instance["metadata"]["managedFields"] = [{"time": ago(_LONG), "fieldsV1": fields}]
     lease = api.objects["leases", "kudo-reconciler"]
     lease["spec"] |= {"holderIdentity": "", "leaseDurationSeconds": 1}
 
@@ -190,7 +192,7 @@ def set_bad_value(_: FakeApi, instance: JsonObject) -> None:
         {"type": kind, "status": value, "reason": "ParameterInvalid", "message": text}
         for kind, value in (("Ready", "False"), ("Stalled", "True"))
     ]
-    instance["status"]["conditions"][0]["lastTransitionTime"] = ago(65)
+    instance["status"]["conditions"][0]["lastTransitionTime"] = ago(_LONG)
 
 
 def remove_version(api: FakeApi, instance: JsonObject) -> None:
@@ -200,14 +202,14 @@ def remove_version(api: FakeApi, instance: JsonObject) -> None:
 
 def hold_instance(_: FakeApi, instance: JsonObject) -> None:
     settle(instance)
-    instance["metadata"] |= {"deletionTimestamp": ago(300), "finalizers": ["example.com/hold"]}
+    instance["metadata"] |= {"deletionTimestamp": ago(_LONG), "finalizers": ["example.com/hold"]}
 
 
 def hold_object(api: FakeApi, instance: JsonObject) -> None:
     waits(instance, "ConfigMap kitchen/pot is being deleted")
     record(api, entry("ConfigMap", "pot"))
     pot = owned(api, "pot")
-    pot["metadata"] |= {"deletionTimestamp": ago(300), "finalizers": ["example.com/hold"]}
+    pot["metadata"] |= {"deletionTimestamp": ago(_LONG), "finalizers": ["example.com/hold"]}
     api.add("configmaps", pot)
 
 
@@ -217,14 +219,14 @@ def settle(instance: JsonObject) -> None:
     instance["status"]["conditions"] = [ready]
 
 
-WAITS = 'tea: plan deploy waits for 3m7s at main.app: deployment "tea" is not healthy: 0\n'
+WAITS = 'tea: plan deploy waits for 25m at main.app: deployment "tea" is not healthy: 0\n'
 WAITS += "  of 1 updated replicas are available...\n"
 FORBIDDEN = """\
-tea: plan deploy waits for 3m7s at main.app: deployments.apps "tea" is
-  forbidden: User "system:serviceaccount:kitchen:default" cannot patch resource
+tea: plan deploy waits for 25m at main.app: deployments.apps "tea" is forbidden:
+  User "system:serviceaccount:kitchen:default" cannot patch resource
 """
 INVALID = """\
-tea: not ready for 65s: ParameterInvalid: parameter CUPS: "many" is not an
+tea: not ready for 25m: ParameterInvalid: parameter CUPS: "many" is not an
   integer
 """
 INCIDENTS: dict[Incident, tuple[str, str]] = {
@@ -273,7 +275,7 @@ Also:
     ),
     fail_job: (
         """\
-tea: plan deploy failed 3m7s ago at main.app: job "boil" has failed:
+tea: plan deploy failed 25m ago at main.app: job "boil" has failed:
   BackoffLimitExceeded
 """,
         """\
@@ -286,7 +288,7 @@ Also:
     ),
     exceed_quota: (
         """\
-tea: plan deploy waits for 3m7s at main.app: statefulset "tea" is not healthy: 0
+tea: plan deploy waits for 25m at main.app: statefulset "tea" is not healthy: 0
   of 1 pods are ready
 """,
         """\
@@ -299,7 +301,7 @@ Run: kubectl describe quota -n kitchen
     lack_right: (
         FORBIDDEN,
         """\
-Cause: instance tea: plan deploy is IN_PROGRESS since 3m, at step main.app: A
+Cause: instance tea: plan deploy is IN_PROGRESS since 25m, at step main.app: A
   transient error when executing task deploy.main.app.pot. Will retry.
   deployments.apps "tea" is forbidden: User
   "system:serviceaccount:kitchen:default" cannot patch resource
@@ -337,7 +339,7 @@ Run: kubectl kudo resume --instance tea -n kitchen
 """,
     ),
     stop_reconciler: (
-        "tea: plan deploy scheduled 22s ago and not begun: no reconciler holds the Lease\n",
+        "tea: plan deploy scheduled 25m ago and not begun: no reconciler holds the Lease\n",
         """\
 Cause: lease kudo-reconciler: is held by nobody: no reconciler leads, so no plan
   runs
@@ -374,7 +376,7 @@ Run: kubectl kudo install PACKAGE --skip-instance -n kitchen
 """,
     ),
     hold_instance: (
-        "tea: being deleted for 5m: held by finalizer example.com/hold\n",
+        "tea: being deleted for 25m: held by finalizer example.com/hold\n",
         """\
 Cause: instance tea: it is being deleted and still exists; finalizers:
   example.com/hold
@@ -384,7 +386,7 @@ Run: kubectl get instances.kudo.dev tea -n kitchen -o yaml --show-managed-fields
     ),
     hold_object: (
         """\
-tea: plan deploy waits for 3m7s at main.app: ConfigMap kitchen/pot is being
+tea: plan deploy waits for 25m at main.app: ConfigMap kitchen/pot is being
   deleted
 """,
         """\
@@ -426,6 +428,84 @@ def test_nothing_is_wrong(shown: Shown, tea: JsonObject) -> None:
     )
     assert shown("why") == "All instances in namespace kitchen are ready (1).\n"
     assert shown("why", "-n", "default") == "No instances in namespace default.\n"
+
+
+def test_a_pod_that_another_one_has_replaced_is_not_the_cause(
+    kudo: Cli, installed: FakeApi, tea: JsonObject
+) -> None:
+    hang(installed, tea)
+    replica_set = installed.objects["replicasets", "tea-1"]
+    evicted = {"phase": "Failed", "reason": "Evicted", "message": "low on memory"}
+    installed.add("pods", _controlled("tea-1-0", replica_set, spec={}, status=evicted))
+    out = kudo("why", "tea").out
+    assert "Cause: pod tea-1-a: " in out
+    assert "\n  pod tea-1-0: has failed: Evicted: low on memory\n" in out
+
+
+def test_an_object_that_the_plan_does_not_wait_for_is_told_last(
+    kudo: Cli, installed: FakeApi, tea: JsonObject
+) -> None:
+    waits(tea, 'job "boil" still running')
+    record(installed, entry("ConfigMap", "pot"), entry("Deployment", "tea"))
+    out = kudo("why", "tea").out
+    cause, _, rest = out.partition("Also:\n")
+    assert (
+        "Cause: instance tea: plan deploy is IN_PROGRESS since 25m, at step main.app: job" in cause
+    )
+    assert rest.splitlines() == [
+        f"  {kind}: does not exist; plan deploy has applied it"
+        for kind in ("configmap pot", "deployment tea")
+    ]
+    waits(tea, 'deployment "tea" is not healthy: not found')
+    assert "Cause: deployment tea: does not exist; plan deploy" in kudo("why", "tea").out
+
+
+def test_what_is_wrong_with_kudo_is_told_first_if_no_plan_runs(
+    kudo: Cli, installed: FakeApi, tea: JsonObject
+) -> None:
+    pull(installed, tea)
+    stop_reconciler(installed, tea)
+    installed.objects["deployments", "kudo-reconciler"]["status"] = {}
+    lines = kudo("why", "tea").out.splitlines()
+    assert lines[1].startswith("Cause: lease kudo-reconciler: is held by nobody")
+    also = lines[lines.index("Also:") + 1 :]
+    assert also[0] == "  deployment kudo-reconciler: 0 of 1 pods are ready"
+    assert also[1].startswith("  pod tea-1-a: container brew waits: ImagePullBackOff")
+
+
+def test_a_failed_pod_of_a_job_that_has_succeeded_is_nothing_wrong(
+    kudo: Cli, installed: FakeApi, tea: JsonObject
+) -> None:
+    fail_job(installed, tea)
+    settle(tea)
+    complete = {"conditions": [{"type": "Complete", "status": "True"}]}
+    installed.objects["jobs", "boil"]["status"] = complete
+    assert kudo("why", "tea").out == "tea: Ready (ResourcesReady)\nNothing looks wrong.\n"
+
+
+def test_what_a_pod_needs_and_nobody_has_made_is_the_cause(
+    kudo: Cli, installed: FakeApi, tea: JsonObject
+) -> None:
+    hang(installed, tea)
+    sources = [{"secretRef": {"name": "absent"}}, {"secretRef": {"name": "there"}}]
+    pod = installed.objects["pods", "tea-1-a"]
+    pod["spec"] = {"containers": [{"name": "brew", "envFrom": sources}]}
+    installed.add("secrets", {"metadata": {"name": "there"}, "data": {"a": "c2VjcmV0"}})
+    out = kudo("why", "tea").out
+    assert "Cause: pod tea-1-a: needs Secret absent, which does not exist\n" in out
+    assert "there" not in out
+
+
+def test_warnings_of_a_ready_instance_are_not_told(
+    kudo: Cli, installed: FakeApi, tea: JsonObject
+) -> None:
+    warn(installed, "Instance", "tea", "PipePodReplaced", "pod p was evicted")
+    settle(tea)
+    assert "PipePodReplaced" not in kudo("why", "tea").out
+    tea["status"] = {}
+    tea["spec"]["planExecution"] = {}
+    out = kudo("why", "tea").out
+    assert "Cause: instance tea: event PipePodReplaced: pod p was evicted\n" in out
 
 
 def test_without_a_name_all_are_told_of_that_are_not_ready(

@@ -118,6 +118,10 @@ def ready(**fields: str) -> list[JsonObject]:
             "being deleted for 5m: held by finalizer a/b",
         ),
         (
+            instance(metadata={"deletionTimestamp": BEFORE, "finalizers": ["foregroundDeletion"]}),
+            "being deleted for 5m: waits until its objects are deleted",
+        ),
+        (
             instance(
                 plan="deploy",
                 metadata={"deletionTimestamp": BEFORE, "finalizers": [FINALIZER_CLEANUP]},
