@@ -2,13 +2,9 @@
 
 from kubectl_kudo.core.arguments import INSTANCE, OUTPUT, Args, Flag
 from kubectl_kudo.core.command import Command
-from kubectl_kudo.core.errors import UsageError
 
 
 def run(args: Args) -> None:
-    if len(args.arguments) > 1 or (args.arguments and args.instance):
-        raise UsageError("expecting at most one instance; without a name all that are not ready")
-    args.instance = args.instance or next(iter(args.arguments), "")
     from kubectl_kudo.core.output import check_format
     from kubectl_kudo.core.session import in_session
     from kubectl_kudo.diagnostics.explain import explain
@@ -21,8 +17,7 @@ COMMAND = Command(
     "why",
     "Tell why instances are not ready: the cause first, then the next command to run.",
     run,
-    "[name]",
-    (
+    flags=(
         INSTANCE,
         Flag(
             ("--kudo-namespace",),

@@ -94,7 +94,6 @@ _ARGUMENTS: dict[str, tuple[Expected, ...]] = {
     "search": (Kind.SEARCHED,),
     "test": (Kind.FOLDER,),
     "upgrade": (Kind.PACKAGE,),
-    "why": (Kind.INSTANCE,),
 }
 _MANY = {"get", "repo remove", "test"}
 """Commands that take any number of arguments of the last kind."""

@@ -53,6 +53,7 @@ NAMING = [
     "suspend",
     "uninstall",
     "update",
+    "why",
 ]
 
 

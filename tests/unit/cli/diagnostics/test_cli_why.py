@@ -572,8 +572,7 @@ def test_what_is_told_for_programs(kudo: Cli, installed: FakeApi, tea: JsonObjec
     ("argv", "code", "said"),
     [
         (["milk"], ExitCode.NOT_FOUND, "instance milk in namespace kitchen does not exist"),
-        (["tea", "milk"], ExitCode.USAGE, "expecting at most one instance"),
-        (["tea", "--instance", "tea"], ExitCode.USAGE, "expecting at most one instance"),
+        (["tea", "milk"], ExitCode.USAGE, "why takes one instance, not tea and milk"),
         (["tea", "-o", "purple"], ExitCode.USAGE, "invalid output format"),
     ],
 )
