@@ -161,7 +161,9 @@ async def test_a_body_that_is_left_in_the_middle_closes_its_connection() -> None
         await until(lambda: server.ended == 1)
         with pytest.raises(BadAnswer, match="closed before its end"):
             await response.read()
-        assert await asked(opened, get()) == b"{}"
+        both = await asyncio.gather(asked(opened, get()), asked(opened, get()))
+        assert list(both) == [b"{}"] * 2
+        assert server.connections == 2
 
 
 async def test_an_answer_has_a_greatest_length(monkeypatch: pytest.MonkeyPatch) -> None:

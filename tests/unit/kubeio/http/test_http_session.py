@@ -2,6 +2,8 @@
 
 import asyncio
 import functools
+import gzip
+import socket
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 
@@ -9,7 +11,13 @@ import pytest
 
 from kubeio.connection.http import session as module
 from kubeio.connection.http.address import Address
-from kubeio.connection.http.errors import CannotConnect, ConnectTimeout, Disconnected, HttpError
+from kubeio.connection.http.errors import (
+    CannotConnect,
+    ConnectTimeout,
+    Disconnected,
+    HttpError,
+    NoWebSocket,
+)
 from kubeio.connection.http.exchange import Request
 from tests.unit.cancelling import cancel_at_each_await
 from tests.unit.kubeio.fake_api import until
@@ -230,9 +238,12 @@ async def test_who_waits_for_a_connection_is_served_in_order() -> None:
         assert paths(server) == [f"/{n}" for n in range(9)]
 
 
-async def test_closing_ends_requests_under_way_and_those_that_wait(serve: Serve) -> None:
+@pytest.mark.parametrize("first", [get(), put()], ids=["read", "write"])
+async def test_closing_ends_requests_under_way_and_those_that_wait(
+    serve: Serve, first: Request
+) -> None:
     async with serve(hangs) as server, session(server, limit=1) as opened:
-        calls = [asyncio.ensure_future(asked(opened, one)) for one in (put(), get(), put())]
+        calls = [asyncio.ensure_future(asked(opened, one)) for one in (first, get(), put())]
         await until(lambda: server.requests)
         await opened.close()
         ends = await asyncio.gather(*calls, return_exceptions=True)
@@ -240,7 +251,7 @@ async def test_closing_ends_requests_under_way_and_those_that_wait(serve: Serve)
         with pytest.raises(HttpError, match="closed"):
             await opened.send(get())
         await until(lambda: server.ended == 1)
-        assert len(server.requests) == 1
+        assert (len(server.requests), server.connections) == (1, 1)
 
 
 @pytest.mark.parametrize("framing", [b"Content-Length: 9\r\n", b""])
@@ -268,9 +279,36 @@ async def test_an_unused_connection_is_closed_after_a_while(
     monkeypatch.setattr(module, "IDLE_SECONDS", 0.01)
     async with serve(answers) as server, session(server) as opened:
         await asyncio.gather(asked(opened, get()), asked(opened, get()))
-        await until(lambda: server.ended == 2)
+        await until(lambda: server.ended == 2, seconds=10.0)
         assert await asked(opened, get()) == b"{}"
         assert server.connections == 3
+
+
+async def test_the_kernel_notices_that_a_peer_has_vanished(serve: Serve) -> None:
+    async with serve(answers) as server, session(server) as opened:
+        await asked(opened, get())
+        (connection,) = unused(opened)
+        assert connection.transport is not None
+        made = connection.transport.get_extra_info("socket")
+        assert made.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+
+
+async def test_a_handshake_for_a_websocket_is_sent_once(serve: Serve) -> None:
+    async with serve(answers_once_then_drops, answers) as server, session(server) as opened:
+        await asked(opened, get())
+        request = Request("GET", "/exec", headers=(), body=b"")
+        with pytest.raises(Disconnected):
+            await opened.open_websocket(request, protocols=())
+        assert paths(server) == ["/a", "/exec"]
+
+
+async def test_a_refused_websocket_has_the_inflated_answer(serve: Serve) -> None:
+    packed = gzip.compress(b"why")
+    head = b"HTTP/1.1 403 Forbidden\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n"
+    async with serve(says(head % len(packed) + packed)) as server, session(server) as opened:
+        with pytest.raises(NoWebSocket) as refused:
+            await opened.open_websocket(get(), protocols=())
+    assert (refused.value.status, refused.value.body) == (403, b"why")
 
 
 async def test_a_server_that_does_not_shake_hands_ends_in_a_timeout(

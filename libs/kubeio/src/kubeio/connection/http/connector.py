@@ -38,7 +38,7 @@ class ClientRequest(aiohttp.ClientRequest):
 
 
 class Connector(aiohttp.TCPConnector):
-    """Makes connections, and hands out those on which no answer is due."""
+    """Makes connections."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(socket_factory=_socket, **options)
@@ -50,15 +50,13 @@ class Connector(aiohttp.TCPConnector):
     ) -> Leased:
         fresh = isinstance(req, ClientRequest) and req.fresh
         while True:
-            if self.closed:
-                raise HttpError("Connector is closed.")
             try:
                 leased = await super().connect(req, traces, timeout)
             except UnicodeError as error:
                 # Raised by the codec idna: a label of the host's name is empty or too long.
                 raise CannotConnect.to(req.url.host or "", req.url.port, error) from error
             connection = cast("Connection", leased.protocol)
-            if not (connection.used and (fresh or connection.should_close)):
+            if not (fresh and connection.used):
                 connection.large = int(req.headers.get("Content-Length", 0)) > _LARGE
                 return leased
             leased.close()

@@ -78,10 +78,8 @@ class Response:
         if self._closed:
             return
         self._closed = True
-        if self._response.content.at_eof():
-            self._response.release()
-        else:
-            self._response.close()
+        # At the end of the body aiohttp has given its connection back already.
+        self._response.close()
         if self._on_close is not None:
             self._on_close()
 

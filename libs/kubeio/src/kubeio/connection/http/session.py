@@ -84,7 +84,7 @@ class Session:
         url = self._url(request)
         # A session of its own: only a session can be told how to send the request.
         with translated(self._origin):
-            async with self._opened(_Handshake(request, self._origin)) as session:
+            async with self._opened(_Handshake(request, self._connector, self._origin)) as session:
                 opened = await session.ws_connect(
                     url,
                     protocols=protocols,
@@ -102,8 +102,7 @@ class Session:
     async def _send(
         self, request: Request, url: URL, idle_timeout: float | None
     ) -> aiohttp.ClientResponse:
-        if self._connector.closed:
-            raise HttpError("Connector is closed.")
+        _check_open(self._connector)
         with translated(self._origin):
             response = await self._session.request(
                 request.method,
@@ -113,7 +112,7 @@ class Session:
                 timeout=aiohttp.ClientTimeout(
                     total=None, connect=CONNECT_TIMEOUT, sock_read=idle_timeout
                 ),
-                middlewares=(_Sending(request, self._origin),),
+                middlewares=(_Sending(request, self._connector, self._origin),),
                 allow_redirects=False,  # it would carry the credential to wherever it points
                 **self._options,
             )
@@ -154,6 +153,7 @@ class _Sending:
     """Sends a request, and repeats a GET whose connection turned out to be dead."""
 
     request: Request
+    connector: Connector
     origin: str
 
     async def __call__(
@@ -173,6 +173,7 @@ class _Sending:
     async def _sent(
         self, request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType
     ) -> aiohttp.ClientResponse:
+        _check_open(self.connector)
         try:
             with translated(self.origin):
                 return await handler(request)
@@ -187,13 +188,14 @@ class _Handshake:
     """Sends the request for a websocket, once, with a body that asks permission for it."""
 
     request: Request
+    connector: Connector
     origin: str
 
     async def __call__(
         self, request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType
     ) -> aiohttp.ClientResponse:
         await request.update_body(_Body(self.request))
-        answer = await _Sending(self.request, self.origin)(request, handler)
+        answer = await _Sending(self.request, self.connector, self.origin)(request, handler)
         if answer.status == 101:
             return answer
         # A redirect ends here, too: it would carry the credential to wherever it points.
@@ -228,6 +230,11 @@ class _Body(aiohttp.Payload):
         # Headers are still buffered here: a refusal leaves the server without a single byte.
         self._request.permit()
         await writer.write(self._data)
+
+
+def _check_open(connector: Connector) -> None:
+    if connector.closed:
+        raise HttpError("Connector is closed.")
 
 
 def _request_options(config: ClusterConfig) -> dict[str, Any]:
