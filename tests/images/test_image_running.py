@@ -79,12 +79,12 @@ def test_an_image_has_no_package_of_ours_that_it_does_not_need(
     assert there & known == _OURS[component(archive)]
 
 
-def test_only_the_webhook_has_a_web_framework_and_only_the_cli_credential_plugins(
+def test_only_the_webhook_has_a_web_framework_and_all_have_the_client_of_kubernetes(
     root: Path, archive: Archive
 ) -> None:
     there = set(python(root, archive, _ALL_PACKAGES).split())
     assert ("fastapi" in there) == (component(archive) == "webhook")
-    assert ("kubernetes_asyncio" in there) == (component(archive) == "cli")
+    assert "kubernetes_asyncio" in there
 
 
 def test_the_installed_packages_have_all_that_they_require(root: Path, archive: Archive) -> None:
