@@ -157,7 +157,7 @@ e2e: $(STAMP) ## run the end-to-end tests on a real node (needs root: docs/local
 	@$(BIN)/kudo-cluster build --profile node
 	@$(BIN)/python -m tools.images
 	@$(BIN)/python -m tools.images galera
-	@$(BIN)/python -m pytest tests/e2e --numprocesses=0 --durations=5 $(PYTEST_ARGS)
+	@$(BIN)/python -m pytest --tier=test tests/e2e --numprocesses=0 --durations=5 $(PYTEST_ARGS)
 
 # Deploys, scales, updates, restores and breaks a database; the short variant is a test of `make e2e`.
 e2e-galera: $(STAMP) ## run a database for its life on a real node, with rows counted (root, 15 min)

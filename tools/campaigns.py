@@ -70,6 +70,10 @@ CAMPAIGNS: Final[Mapping[str, Campaign]] = {
         "hostile tenants, slow steps, and writes and watches broken on a real API server",
         ("-m", "tests.faults"),
     ),
+    "incidents": Campaign(
+        "what goes wrong in clusters, made to happen on a real node",
+        (*_PYTEST, "--numprocesses=0", "--tier=campaigns", "tests/e2e"),
+    ),
     "galera": Campaign("a database for its life on a real node", ("-m", "tests.galera")),
     "bench": Campaign("speed and memory", ("-m", "tests.bench")),
 }
