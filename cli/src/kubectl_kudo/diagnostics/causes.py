@@ -93,7 +93,8 @@ def _of_family(
 ) -> Iterator[Finding]:
     # Children first: what a parent waits for is with them.
     for member in reversed(family):
-        yield from findings.of_version(member)
+        version = list(findings.of_version(member))
+        yield from (one for one in version if one.stops)
         objects = list(findings.of_objects(member, {}, now, patience=_AT_ONCE))
         on_record = recorded.get(member.name, ())
         unasked = [live for live in on_record if _is_missing_aside(live, member)]
@@ -111,6 +112,8 @@ def _of_family(
                 yield condition
         for live in unasked:
             yield from _of_recorded(live, member)
+        # A missing Operator keeps no plan from running.
+        yield from (one for one in version if not one.stops)
 
 
 def _is_missing_aside(live: Live, member: Member) -> bool:

@@ -460,6 +460,16 @@ def test_an_object_that_the_plan_does_not_wait_for_is_told_last(
     assert "Cause: deployment tea: does not exist; plan deploy" in kudo("why", "tea").out
 
 
+def test_an_operator_that_is_missing_is_told_last(
+    kudo: Cli, installed: FakeApi, tea: JsonObject
+) -> None:
+    hang(installed, tea)
+    installed.remove("operators", "teapot")
+    out = kudo("why", "tea").out
+    assert "Cause: pod tea-1-a: " in out
+    assert out.endswith(f"  operatorversion {VERSION}: its Operator was not found\n")
+
+
 def test_what_is_wrong_with_kudo_is_told_first_if_no_plan_runs(
     kudo: Cli, installed: FakeApi, tea: JsonObject
 ) -> None:
