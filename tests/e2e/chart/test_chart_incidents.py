@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from kudo.names import API_VERSION
 from tests.e2e.chart.plans import apply
 from tests.e2e.chart.release import Component, Release
 from tests.e2e.objects import container, job, stateful_set
@@ -29,7 +30,7 @@ pytestmark = pytest.mark.campaign
 
 SCREENS = ROOT / ".kudo" / "incidents"
 COLUMNS = 80
-_SECONDS = 240.0
+_SECONDS = 180.0
 _HELD = "example.com/hold"
 _TRIGGER = '--patch={"spec":{"planExecution":{"planName":"deploy"}}}'
 
@@ -50,7 +51,8 @@ class Scene:
             "teapot",
             **{"templates": templates, "plans": plans, **spec},  # type: ignore[arg-type]
         )
-        await apply(self.world, version, build.instance("tea", "teapot"))
+        operator = {"apiVersion": API_VERSION, "kind": "Operator", "metadata": {"name": "op"}}
+        await apply(self.world, operator, version, build.instance("tea", "teapot"))
 
     def shown(self, *words: str) -> str:
         """Return what a command shows on a terminal of 80 columns."""
@@ -207,10 +209,9 @@ async def test_why_names_the_cause_first_and_the_next_command(
         async def told() -> bool:
             nonlocal said
             said = scene.shown("why", "tea")
-            first, _, rest = said.partition("\nNext:")
-            text = " ".join(first.split())
-            named = rest.partition("\nRun: ")[2] or first.partition("\nRun: ")[2]
-            return text.startswith("Cause: ") and cause in text and named.startswith(command)
+            _, _, rest = " ".join(said.split()).partition(" Cause: ")
+            first = rest.partition(" Also: ")[0]
+            return cause in first and f" Run: {command}" in first
 
         await wait_until(told, lambda: f"why to name {cause!r}; it says:\n{said}", _SECONDS)
         status = scene.shown("plan", "status", "tea")
