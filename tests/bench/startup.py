@@ -18,7 +18,7 @@ from tests.bench.world import program
 
 PACKAGES: Final = 1000
 SEARCH_SECONDS: Final = 0.5
-LIMITS: Final = {"version": 4.0, "package verify": 9.0}
+LIMITS: Final = {"version": 8.0, "package verify": 20.0}
 """Multiples of a bare interpreter."""
 _EXAMPLE: Final = Path(__file__).parents[2] / "examples" / "first-operator"
 

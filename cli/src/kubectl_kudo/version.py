@@ -32,8 +32,6 @@ def _client() -> dict[str, str]:
 
 
 COMMAND = Command(
-    "version",
-    "Print the version of this plugin; no cluster is contacted.",
     run,
     flags=(OUTPUT,),
     examples=(("As JSON", "version -o json"),),

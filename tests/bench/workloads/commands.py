@@ -19,7 +19,7 @@ from tests.bench.workloads.workload import creating, requests_of
 from tests.bench.world import program
 
 _BARE: Final = "python -c pass"
-CLUSTER_COMMANDS: Final = 14.0
+CLUSTER_COMMANDS: Final = 32.0
 """Multiples of a bare interpreter that a command with one request may take."""
 
 

@@ -16,8 +16,6 @@ def run(args: Args) -> None:
 
 
 COMMAND = Command(
-    "package create",
-    "Write the archive of a package.",
     run,
     "<folder>",
     (

@@ -14,8 +14,6 @@ def run(args: Args) -> None:
 
 
 COMMAND = Command(
-    "package docs",
-    "Print the reference of a package in Markdown.",
     run,
     "[folder|tgz]",
     more="It has the plans with their phases and steps, and the parameters by group, with display "

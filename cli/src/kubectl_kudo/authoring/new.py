@@ -21,8 +21,6 @@ def run(args: Args) -> None:
 
 
 COMMAND = Command(
-    "package new",
-    "Write a first working package.",
     run,
     "[name]",
     (

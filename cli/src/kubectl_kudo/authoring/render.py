@@ -14,8 +14,6 @@ def run(args: Args) -> None:
 
 
 COMMAND = Command(
-    "package render",
-    "Print the objects that a plan would apply; no cluster is contacted.",
     run,
     "[folder|tgz]",
     (

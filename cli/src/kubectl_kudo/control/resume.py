@@ -12,8 +12,6 @@ def run(args: Args) -> None:
 
 
 COMMAND = Command(
-    "resume",
-    "End the pause of an instance: a plan that was held up goes on, one that waited begins.",
     run,
     flags=(INSTANCE, CHILDREN, *WAITING, *WRITING),
     required=("instance",),

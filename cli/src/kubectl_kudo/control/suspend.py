@@ -12,8 +12,6 @@ def run(args: Args) -> None:
 
 
 COMMAND = Command(
-    "suspend",
-    "Pause an instance: what was sent is observed, nothing more is sent until it is resumed.",
     run,
     flags=(
         INSTANCE,

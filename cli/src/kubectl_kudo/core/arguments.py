@@ -9,13 +9,10 @@ import argparse
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from kubectl_kudo.core.errors import UsageError
-
-# Type checkers read it as True. Importing `typing` would take 5 % of the time of `--help`.
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+from kubectl_kudo.core.suggestions import closest
 
 NONE, CLIENT, SERVER = DRY_RUN_MODES = ("none", "client", "server")
 """The values of `--dry-run`, as kubectl has them."""
@@ -218,7 +215,7 @@ class Parser(argparse.ArgumentParser):
         args.arguments = list(_positional(rest, self._known))
         return args
 
-    def _add(self, group: "Any", flags: Iterable[Flag]) -> None:
+    def _add(self, group: Any, flags: Iterable[Flag]) -> None:
         for flag in flags:
             options: dict[str, Any] = {"dest": flag.attribute, "help": flag.help}
             self._known += [name for name in flag.names if name.startswith("--")]
@@ -245,7 +242,7 @@ class Parser(argparse.ArgumentParser):
 class _Switch(argparse.Action):
     """A flag without a value; `--no-<name>` turns it off."""
 
-    def __init__(self, option_strings: Sequence[str], dest: str, **options: "Any") -> None:
+    def __init__(self, option_strings: Sequence[str], dest: str, **options: Any) -> None:
         off = [f"--no-{name[2:]}" for name in option_strings if name.startswith("--")]
         super().__init__([*option_strings, *off], dest, nargs=0, **options)
 
@@ -295,8 +292,6 @@ def _positional(rest: Iterable[str], known: Iterable[str]) -> Iterator[str]:
 
 
 def _unknown_flag(name: str, known: Iterable[str]) -> str:
-    from kubectl_kudo.core.suggestions import closest
-
     # Less alike, `--all-namespaces` would be taken for `--namespace`, which is another thing.
     close = closest(name[2:], (other[2:] for other in known), similarity=0.8)
     return f"unknown flag: {name}" + (f"; did you mean --{close[0]}?" if close else "")

@@ -1,15 +1,16 @@
 """Declares commands and groups as data, and finds a command by the words of the command line.
 
-A command is the `COMMAND` of its module, which is imported when the words name it. Only the help of
-a group, and flags of commands before its words, import them all.
+A command is the `COMMAND` of its module, which is imported when the words name it. Only a flag
+before the words that is not a global one imports them all.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 
 from kubectl_kudo.core.arguments import GLOBAL_FLAGS, INSTANCE, Args, Flag, Parser
 from kubectl_kudo.core.errors import UsageError
+from kubectl_kudo.core.suggestions import closest
 
 PROGRAM = "kubectl-kudo"
 
@@ -19,25 +20,25 @@ class Command:
     """One command.
 
     Attributes:
-        name: Its words after the program's name.
-        summary: One sentence; the first of the help.
-        run: Runs it; imports what it needs in its body, so that `--help` starts fast.
+        run: Runs it.
         arguments: The positional arguments in the usage line. If they begin with `[instance]`, and
             if there are none, a command with the flag `--instance` takes the name by position, too.
         flags: Its own flags.
         required: Attributes of the flags that must be given.
         more: Further sentences of the help.
         examples: Command lines, each with a comment above it.
+        name: Its words after the program's name; from the catalogue.
+        summary: One sentence, the first of the help; from the catalogue.
     """
 
-    name: str
-    summary: str
     run: Callable[[Args], None]
     arguments: str = ""
     flags: tuple[Flag, ...] = ()
     required: tuple[str, ...] = ()
     more: str = ""
     examples: tuple[tuple[str, str], ...] = ()
+    name: str = ""
+    summary: str = ""
 
     @property
     def names_instance(self) -> bool:
@@ -89,30 +90,50 @@ class Command:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
-    """Commands under one word; the root has none.
+class Entry:
+    """A command in the catalogue: all that the help of its group shows of it.
 
     Attributes:
-        name: The word.
+        module: The module of the command, within `kubectl_kudo`.
         summary: One sentence.
-        members: By their words: groups, and the modules of commands within `kubectl_kudo`.
+    """
+
+    module: str
+    summary: str
+
+    def load(self, name: str) -> Command:
+        """Import the module, and return its command with this name."""
+        command: Command = import_module(f"kubectl_kudo.{self.module}").COMMAND
+        return replace(command, name=name, summary=self.summary)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Commands under the same words; the root has none.
+
+    Attributes:
+        name: The words.
+        summary: One sentence.
+        members: Commands and groups by their words.
         aliases: Other words for members.
     """
 
     name: str
     summary: str
-    members: dict[str, "str | Group"] = field(default_factory=dict)
+    members: dict[str, "Entry | Group"] = field(default_factory=dict)
     aliases: dict[str, str] = field(default_factory=dict)
 
     def member(self, word: str) -> "Command | Group":
         """Return the group or command of a word; imports a command."""
         found = self.members[word]
-        return found if isinstance(found, Group) else _load(found)
+        if isinstance(found, Group):
+            return found
+        return found.load(f"{self.name} {word}".lstrip())
 
     def help(self) -> str:
         words = " ".join(filter(None, (PROGRAM, self.name)))
         width = max(map(len, self.members))
-        rows = [f"  {word:<{width}}  {self.member(word).summary}" for word in self.members]
+        rows = [f"  {word:<{width}}  {member.summary}" for word, member in self.members.items()]
         parser = Parser(
             words,
             usage=f"{words} <command> [flags]",
@@ -120,11 +141,6 @@ class Group:
             epilog=f"Run `{words} <command> --help` for details and examples.",
         )
         return parser.format_help()
-
-
-def _load(module: str) -> Command:
-    command: Command = import_module(f"kubectl_kudo.{module}").COMMAND
-    return command
 
 
 Found = tuple[Command | Group, list[str]]
@@ -181,8 +197,6 @@ def _flags_with_value(group: Group) -> set[str]:
 
 def _unknown(group: Group, word: str) -> str:
     words = " ".join(filter(None, (PROGRAM, group.name)))
-    from kubectl_kudo.core.suggestions import closest
-
     lines = [f'unknown command "{word}" for "{words}"']
     close = closest(word, group.members, most=3)
     if close:

@@ -1,9 +1,7 @@
-"""Suggests known names for a misspelt one.
-
-`difflib` is imported only where a name is wrong.
-"""
+"""Suggests known names for a misspelt one."""
 
 from collections.abc import Collection, Iterable
+from difflib import get_close_matches
 
 from kubectl_kudo.core.terminal import word
 
@@ -19,8 +17,6 @@ def closest(
         most: How many to return.
         similarity: From 0, nothing alike, to 1, the same.
     """
-    from difflib import get_close_matches
-
     by_lower_case = {other.lower(): other for other in known}
     close = get_close_matches(name.lower(), by_lower_case, n=most, cutoff=similarity)
     return [by_lower_case[other] for other in close]

@@ -29,8 +29,6 @@ def run(args: Args) -> None:
 
 
 COMMAND = Command(
-    "diagnostics collect",
-    "Collect what a bug report needs, without secrets.",
     run,
     flags=(
         INSTANCE,

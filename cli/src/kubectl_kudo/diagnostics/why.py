@@ -14,8 +14,6 @@ def run(args: Args) -> None:
 
 
 COMMAND = Command(
-    "why",
-    "Tell why instances are not ready: the cause first, then the next command to run.",
     run,
     flags=(
         INSTANCE,

@@ -36,8 +36,6 @@ def _name(args: Args) -> str:
 
 
 COMMAND = Command(
-    "describe",
-    "Show one instance: parameters, plans, children, objects and recent events.",
     run,
     "instance <name>",
     (INSTANCE, OUTPUT),

@@ -36,8 +36,6 @@ def _get_objects(args: Args) -> None:
 
 
 COMMAND = Command(
-    "get",
-    "List the instances, operators or operatorversions, or what an instance owns.",
     run,
     "<instances|operators|operatorversions|objects|all> [name...]",
     (

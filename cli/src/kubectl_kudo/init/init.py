@@ -11,8 +11,6 @@ def run(args: Args) -> None:
 
 
 COMMAND = Command(
-    "init",
-    "Install KUDO in the cluster: its CRDs, its webhook and its reconciler.",
     run,
     flags=(
         Flag(("--client-only", "-c"), "accepted for old scripts; does nothing", default=False),

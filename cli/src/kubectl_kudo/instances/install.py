@@ -52,8 +52,6 @@ def run(args: Args) -> None:
 
 
 COMMAND = Command(
-    "install",
-    "Install an operator, and create an instance of it.",
     run,
     "<name|folder|tgz|url>",
     (

@@ -22,8 +22,6 @@ def run(args: Args) -> None:
 
 
 COMMAND = Command(
-    "uninstall",
-    "Delete an instance and what it created; its cleanup plan runs first, if it has one.",
     run,
     "[instance] | --all-unused",
     (

@@ -36,8 +36,6 @@ def run(args: Args) -> None:
 
 
 COMMAND = Command(
-    "update",
-    "Change parameters of an instance; the plan that they trigger runs.",
     run,
     flags=(INSTANCE, *PARAMETERS, SERVICE_ACCOUNT, *WAITING, *WRITING),
     more="Parameters that are not named keep their values. One without a trigger that is changed "

@@ -31,8 +31,6 @@ def run(args: Args) -> None:
 
 
 COMMAND = Command(
-    "upgrade",
-    "Upgrade an instance to the version of its operator in a package.",
     run,
     "<name|folder|tgz|url>",
     (INSTANCE, *PARAMETERS, *REPOSITORY, SKIP_VERIFY, ALLOW_DOWNGRADE, *WAITING, *WRITING),

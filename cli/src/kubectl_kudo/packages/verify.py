@@ -16,8 +16,6 @@ def run(args: Args) -> None:
 
 
 COMMAND = Command(
-    "package verify",
-    "Check a package; no cluster is contacted.",
     run,
     "<folder|tgz|url|name>",
     (

@@ -12,8 +12,6 @@ def run(args: Args) -> None:
 
 
 COMMAND = Command(
-    "plan cancel",
-    "End the running plan of an instance with FATAL_ERROR.",
     run,
     flags=(INSTANCE, *WAITING, *WRITING),
     required=("instance",),

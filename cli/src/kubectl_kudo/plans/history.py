@@ -19,8 +19,6 @@ def run(args: Args) -> None:
 
 
 COMMAND = Command(
-    "plan history",
-    "Show the last runs: how long each took, how it ended, and who or what asked for it.",
     run,
     flags=(
         INSTANCE,

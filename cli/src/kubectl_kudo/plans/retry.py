@@ -15,8 +15,6 @@ def run(args: Args) -> None:
 
 
 COMMAND = Command(
-    "plan retry",
-    "Go on with a plan that failed: finished steps stay finished.",
     run,
     flags=(
         INSTANCE,

@@ -19,8 +19,6 @@ def run(args: Args) -> None:
 
 
 COMMAND = Command(
-    "plan status",
-    "Show the plan of an instance that runs or ran last, and what it waits for.",
     run,
     flags=(
         INSTANCE,

@@ -17,8 +17,6 @@ def run(args: Args) -> None:
 
 
 COMMAND = Command(
-    "plan trigger",
-    "Run a plan of an instance, or restart the running one.",
     run,
     flags=(
         INSTANCE,

@@ -12,8 +12,6 @@ def run(args: Args) -> None:
 
 
 COMMAND = Command(
-    "plan wait",
-    "Wait until the running plan of an instance has ended.",
     run,
     flags=(INSTANCE, WAIT_TIME),
     required=("instance",),

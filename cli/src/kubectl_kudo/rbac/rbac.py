@@ -54,8 +54,6 @@ def _check(args: Args) -> None:
 
 
 COMMAND = Command(
-    "rbac",
-    "Print or check the rights that plans need from the service account that they act as.",
     run,
     "[name|folder|tgz|url]",
     (

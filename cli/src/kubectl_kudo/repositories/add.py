@@ -14,8 +14,6 @@ def run(args: Args) -> None:
 
 
 COMMAND = Command(
-    "repo add",
-    "Add a repository, after reading its index.",
     run,
     "<name> <url>",
     (Flag(("--skip-check", "-f"), "do not read the index of the repository", default=False),),

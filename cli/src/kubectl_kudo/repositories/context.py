@@ -14,8 +14,6 @@ def run(args: Args) -> None:
 
 
 COMMAND = Command(
-    "repo context",
-    "Choose the repository that commands use by default.",
     run,
     "<name>",
     examples=(("Install from one's own repository", "repo context own"),),

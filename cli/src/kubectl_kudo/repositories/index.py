@@ -20,8 +20,6 @@ def run(args: Args) -> None:
 
 
 COMMAND = Command(
-    "repo index",
-    "Write the index of the packages in a folder, which makes it a repository.",
     run,
     "<folder>",
     (

@@ -13,8 +13,6 @@ def run(args: Args) -> None:
 
 
 COMMAND = Command(
-    "repo list",
-    "List the repositories; the one that commands use by default has a *.",
     run,
     flags=(Flag(OUTPUT.names, "yaml or json: print the list in this format", OUTPUT.value),),
     examples=(("All repositories", "repo list"),),

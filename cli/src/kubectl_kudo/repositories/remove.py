@@ -14,8 +14,6 @@ def run(args: Args) -> None:
 
 
 COMMAND = Command(
-    "repo remove",
-    "Remove repositories from the list.",
     run,
     "<name>...",
     more="The names are processed in their order, up to the first that does not exist.",

@@ -14,8 +14,6 @@ def run(args: Args) -> None:
 
 
 COMMAND = Command(
-    "search",
-    "List the packages of a repository whose name contains a text.",
     run,
     "<text>",
     (

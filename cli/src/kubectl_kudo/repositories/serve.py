@@ -14,8 +14,6 @@ def run(args: Args) -> None:
 
 
 COMMAND = Command(
-    "repo serve",
-    "Serve the packages of a folder as a repository, until ctrl-C.",
     run,
     "<folder>",
     (

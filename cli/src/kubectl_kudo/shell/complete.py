@@ -128,8 +128,8 @@ def _after(prefix: str, answer: Answer) -> Answer:
 
 
 def _members(group: Group) -> Iterator[Candidate]:
-    for name in group.members:
-        yield Candidate(name, group.member(name).summary)
+    for name, member in group.members.items():
+        yield Candidate(name, member.summary)
 
 
 def _flags(line: Line) -> Iterator[Candidate]:

@@ -18,8 +18,6 @@ def run(args: Args) -> None:
 
 
 COMMAND = Command(
-    "completion",
-    "Print a script with which a shell completes command lines.",
     run,
     "bash|zsh|fish|powershell|kubectl",
     more="Names of instances, plans, parameters, packages, repositories, namespaces and contexts\n"

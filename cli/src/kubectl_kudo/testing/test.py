@@ -129,8 +129,6 @@ _OTHERS = (
     Flag(("--clean",), "delete what a run left that was killed", default=False),
 )
 COMMAND = Command(
-    "test",
-    "Run test suites: folders of steps such as 00-install.yaml and 00-assert.yaml.",
     run,
     "[folder...]",
     (*_SUITE, *_CLUSTER, *_REPORTS, *_OTHERS),

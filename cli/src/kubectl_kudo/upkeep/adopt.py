@@ -12,8 +12,6 @@ def run(args: Args) -> None:
 
 
 COMMAND = Command(
-    "adopt",
-    "Record what an instance owns, in its Inventory; nothing else is changed.",
     run,
     flags=(
         INSTANCE,

@@ -11,8 +11,6 @@ def run(args: Args) -> None:
 
 
 COMMAND = Command(
-    "prune",
-    "Delete the orphans of an instance: objects that its plans applied and no task applies now.",
     run,
     flags=(
         INSTANCE,

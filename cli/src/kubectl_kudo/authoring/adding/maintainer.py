@@ -18,8 +18,6 @@ def run(args: Args) -> None:
 
 
 COMMAND = Command(
-    "package add maintainer",
-    "Add a maintainer to a package.",
     run,
     "[name email]",
     COMMON,

@@ -13,8 +13,6 @@ def run(args: Args) -> None:
 
 
 COMMAND = Command(
-    "package add parameter",
-    "Add a parameter to a package.",
     run,
     "[name]",
     (

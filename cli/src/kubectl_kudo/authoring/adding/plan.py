@@ -13,8 +13,6 @@ def run(args: Args) -> None:
 
 
 COMMAND = Command(
-    "package add plan",
-    "Add a plan to a package.",
     run,
     "[name]",
     (

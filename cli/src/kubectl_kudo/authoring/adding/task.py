@@ -23,8 +23,6 @@ def _flag(name: str, field: str, about: str, value: str, *, repeat: bool = False
 
 
 COMMAND = Command(
-    "package add task",
-    "Add a task to a package.",
     run,
     "[name]",
     (

@@ -13,8 +13,6 @@ def run(args: Args) -> None:
 
 
 COMMAND = Command(
-    "package add template",
-    "Add a template to a package.",
     run,
     "[name]",
     (

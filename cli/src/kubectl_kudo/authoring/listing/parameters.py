@@ -26,8 +26,6 @@ def run(args: Args) -> None:
 
 
 COMMAND = Command(
-    "package list parameters",
-    "List the parameters of a package.",
     run,
     "[folder|tgz|url|name]",
     FLAGS,

@@ -6,7 +6,5 @@ from kubectl_kudo.authoring.listing import parameters
 
 COMMAND = replace(
     parameters.COMMAND,
-    name="package list params",
-    summary="List the parameters of a package, like `package list parameters`.",
     examples=(("Names and defaults", "package list params ./web"),),
 )

@@ -16,8 +16,6 @@ def run(args: Args) -> None:
 
 
 COMMAND = Command(
-    "package list plans",
-    "List the plans of a package with their phases and steps.",
     run,
     "<folder|tgz|url|name>",
     (

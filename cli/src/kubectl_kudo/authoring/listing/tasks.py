@@ -16,8 +16,6 @@ def run(args: Args) -> None:
 
 
 COMMAND = Command(
-    "package list tasks",
-    "List the tasks of a package.",
     run,
     "<folder|tgz|url|name>",
     (OUTPUT, *REPOSITORY),
