@@ -125,11 +125,11 @@ ROOT = Group(
             "that waited begins.",
         ),
         "adopt": Entry(
-            "upkeep.adopt",
+            "control.adopt",
             "Record what an instance owns, in its Inventory; nothing else is changed.",
         ),
         "prune": Entry(
-            "upkeep.prune",
+            "control.prune",
             "Delete the orphans of an instance: objects that its plans applied and "
             "no task applies now.",
         ),

@@ -28,7 +28,7 @@ DENYING = (
     "cli/src/kubectl_kudo/core/errors.py",
     "cli/src/kubectl_kudo/instances/upgrading/*.py",
     "cli/src/kubectl_kudo/packages/install_checks.py",
-    "cli/src/kubectl_kudo/plans/retry_plan.py",
+    "cli/src/kubectl_kudo/plans/retry.py",
 )
 FEWEST_WORDS = 6
 POLICIES_ALONE = ("MutatingWebhookMissing", "OperatorVersionImmutable")

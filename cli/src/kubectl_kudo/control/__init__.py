@@ -1,1 +1,1 @@
-"""The commands that suspend an Instance, so that nothing is sent for its runs, and resume it."""
+"""The commands that pause and resume an Instance, and those that ask the reconciler for upkeep."""

@@ -1,13 +1,16 @@
 """`kubectl kudo resume`: ends the pause of an Instance."""
 
+from kubectl_kudo.control.spec_suspend import instances_below, show_written, write_all
 from kubectl_kudo.core.arguments import CHILDREN, INSTANCE, WAITING, WRITING, Args
 from kubectl_kudo.core.command import Command
+from kubectl_kudo.core.output import talk
+from kubectl_kudo.core.session import Session, in_session
+from kubectl_kudo.state.outcome import outcome_of_present, present_run
+from kubectl_kudo.state.runs import active
+from kubectl_kudo.state.waiting import wait_and_show
 
 
 def run(args: Args) -> None:
-    from kubectl_kudo.control.set_suspend import resume
-    from kubectl_kudo.core.session import in_session
-
     in_session(args, lambda session: resume(session, args))
 
 
@@ -24,3 +27,25 @@ COMMAND = Command(
         ("The instance and all instances below it", "resume --instance web --children"),
     ),
 )
+
+
+async def resume(session: Session, args: Args) -> None:
+    """Resume an Instance; with `--children` those below it after it, the deepest last."""
+    instance = await session.existing_instance(args.instance)
+    found = [instance, *await instances_below(session, instance, args)]
+    await write_all(session, found, suspended=False)
+    show_written(session, args)
+    if args.wait and not session.report.dry:
+        await _wait(session, args)
+
+
+async def _wait(session: Session, args: Args) -> None:
+    instance = await session.existing_instance(args.instance)
+    target = present_run(instance)
+    if target is None or active(instance) is None:
+        talk("There is no run to wait for.")
+        return
+    await wait_and_show(
+        session, target, instance, limit=args.wait_time, outcome_of=outcome_of_present
+    )
+    session.report.say(f"instance {target.key} ready")

@@ -2,61 +2,20 @@
 
 from collections.abc import Sequence
 
-from kubectl_kudo.control.wait_for_pause import wait_for_pauses
 from kubectl_kudo.core.arguments import Args
 from kubectl_kudo.core.errors import CliError
 from kubectl_kudo.core.kinds import INSTANCES
-from kubectl_kudo.core.output import JsonObject, talk
+from kubectl_kudo.core.output import JsonObject
 from kubectl_kudo.core.session import Session
 from kubectl_kudo.state.children import listed_below
 from kubectl_kudo.state.next_commands import flags_of
-from kubectl_kudo.state.outcome import outcome_of_present, present_run
 from kubectl_kudo.state.plan_view import is_pending
 from kubectl_kudo.state.runs import active, key_of
 from kubectl_kudo.state.suspension import MEANING, is_deleting
-from kubectl_kudo.state.waiting import wait_and_show
 from kubeio.errors import KubeError
 
-_IN_FLIGHT = (
-    "Writes that are in flight may still arrive; with --wait the command ends when nothing more "
-    "is sent."
-)
 
-
-async def suspend(session: Session, args: Args) -> None:
-    """Suspend an Instance; with `--children` those below it before it, the deepest first.
-
-    Raises:
-        CliError: it is being deleted, which no pause holds up; or the wait failed.
-        TimedOut: the reconciler did not see the pause in time.
-    """
-    instance = await session.existing_instance(args.instance)
-    if is_deleting(instance):
-        text = f"instance {key_of(instance)} is being deleted, which no pause holds up"
-        raise CliError(f"{text}; see it: kubectl kudo plan status {flags_of(key_of(instance))}")
-    found = [instance, *await _below(session, instance, args)]
-    await _write_all(session, found[::-1], suspended=True)
-    _show(session, args)
-    if session.report.dry:
-        return
-    if args.wait:
-        paused = [one for one in found[::-1] if not is_deleting(one)]
-        await wait_for_pauses(session, paused, limit=args.wait_time)
-    elif any(map(active, session.writes.objects)):
-        talk(_IN_FLIGHT)
-
-
-async def resume(session: Session, args: Args) -> None:
-    """Resume an Instance; with `--children` those below it after it, the deepest last."""
-    instance = await session.existing_instance(args.instance)
-    found = [instance, *await _below(session, instance, args)]
-    await _write_all(session, found, suspended=False)
-    _show(session, args)
-    if args.wait and not session.report.dry:
-        await _wait(session, args)
-
-
-async def _below(session: Session, instance: JsonObject, args: Args) -> list[JsonObject]:
+async def instances_below(session: Session, instance: JsonObject, args: Args) -> list[JsonObject]:
     """Return the Instances below this one, parents first; none without `--children`."""
     names = await listed_below(session, instance) if args.children else ()
     wanted = [one for child in names for one in child.all()]
@@ -64,7 +23,7 @@ async def _below(session: Session, instance: JsonObject, args: Args) -> list[Jso
     return [one for one in found if one is not None]
 
 
-async def _write_all(session: Session, found: Sequence[JsonObject], *, suspended: bool) -> None:
+async def write_all(session: Session, found: Sequence[JsonObject], *, suspended: bool) -> None:
     """Write to each Instance; an error names those that were written before it, and the rest."""
     for number, instance in enumerate(found):
         try:
@@ -110,24 +69,12 @@ def _going_on(instance: JsonObject) -> str:
     return f"plan {run.plan} {'begins' if is_pending(instance, run.plan) else 'goes on'}"
 
 
-def _show(session: Session, args: Args) -> None:
+def show_written(session: Session, args: Args) -> None:
     written = session.writes.objects
     if args.children:
         session.report.show_all(written)
     elif written:
         session.report.show(written[-1])
-
-
-async def _wait(session: Session, args: Args) -> None:
-    instance = await session.existing_instance(args.instance)
-    target = present_run(instance)
-    if target is None or active(instance) is None:
-        talk("There is no run to wait for.")
-        return
-    await wait_and_show(
-        session, target, instance, limit=args.wait_time, outcome_of=outcome_of_present
-    )
-    session.report.say(f"instance {target.key} ready")
 
 
 def _names(instances: Sequence[JsonObject]) -> str:

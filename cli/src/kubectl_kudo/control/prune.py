@@ -1,11 +1,15 @@
-"""Lists the orphans of an Instance, asks, and has them deleted."""
+"""`kubectl kudo prune`: has the reconciler delete the orphans of an Instance."""
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from kubectl_kudo.core.arguments import NONE, Args
+from pydantic import ValidationError
+
+from kubectl_kudo.control.requests import Upkeep, request, until_done
+from kubectl_kudo.core.arguments import INSTANCE, NONE, WAIT_TIME, WRITING, Args, Flag
 from kubectl_kudo.core.cells import printable
+from kubectl_kudo.core.command import Command
 from kubectl_kudo.core.errors import CliError, UsageError
 from kubectl_kudo.core.output import JsonObject, talk
 from kubectl_kudo.core.session import Session, in_session
@@ -14,14 +18,69 @@ from kubectl_kudo.inventory.living_sharers import LivingSharers
 from kubectl_kudo.inventory.recorded import Recorded, identity_of, recorded
 from kubectl_kudo.state.next_commands import flags_of
 from kubectl_kudo.state.runs import active, key_of
-from kubectl_kudo.upkeep.requesting import Upkeep, request, until_done
 from kubeio.errors import Forbidden
+from kudo.api import Instance, OperatorVersion
 from kudo.identity import InstanceIdentity
 from kudo.names import ANNOTATION_PRUNE_REQUESTED
 from kudo.objects.inventory.pruning import in_order, why_kept
 from kudo.objects.inventory.record import Place
+from kudo.runs.orphan_marks import why_undecided
 
 PRUNE = Upkeep("prune", ANNOTATION_PRUNE_REQUESTED)
+
+
+def run(args: Args) -> None:
+    """Show the orphans, ask, and have those deleted that were shown.
+
+    Raises:
+        UsageError: confirmation is needed, and stdin is not a terminal.
+        CliError: KUDO would delete nothing, the answer was no, or the orphans changed meanwhile.
+        TimedOut: with `--wait`, they were not deleted in time.
+    """
+    seen: list[Orphans] = []
+    in_session(args, lambda session: _look(session, args, seen))
+    (found,) = seen
+    if not found.going:
+        return
+    if found.undecided:
+        raise CliError(f"nothing is deleted: {found.undecided}")
+    # Between two sessions: reading a line would hold the event loop, and ctrl-C with it.
+    if args.dry_run == NONE and not args.yes:
+        _ask(len(found.going))
+    in_session(args, lambda session: _delete(session, args, found))
+
+
+COMMAND = Command(
+    run,
+    flags=(
+        INSTANCE,
+        Flag(("--wait",), "wait until they are deleted, and tell which are", default=False),
+        WAIT_TIME,
+        Flag(("--yes",), "do not ask", default=False),
+        *WRITING,
+    ),
+    required=("instance",),
+    more="An object becomes an orphan when the task that applied it has run without it, or when\n"
+    "the version of the instance has no such task any more. The command lists what would be\n"
+    "deleted, and what stays and why, asks, and has KUDO delete it as the account of the\n"
+    "instance. It is done when no plan runs and the instance is not suspended.\n"
+    "\n"
+    "What another instance shares, what is retained or adopted, and what belongs to\n"
+    "somebody else by now stays. So do Namespaces, CustomResourceDefinitions,\n"
+    "PersistentVolumes and PersistentVolumeClaims, unless they have the annotation\n"
+    'kudo.dev/prune: "true".\n'
+    "\n"
+    "`prune: true` in operator.yaml, or in the spec of an instance, has orphans deleted after\n"
+    "each plan, without this command.\n"
+    "\n"
+    "The exit code is 0 when the request is made, with --wait when KUDO has done it, also if\n"
+    "objects stay: status.orphans of the instance then names them.",
+    examples=(
+        ("What would be deleted, and what stays?", "prune --instance web --dry-run=client"),
+        ("Delete it after a question, and tell what is deleted", "prune --instance web --wait"),
+        ("In a script", "prune --instance web --wait --yes"),
+    ),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,27 +106,6 @@ class Orphans:
         return frozenset(
             (str(live.entry.place), str((live.metadata or {}).get("uid"))) for live in self.going
         )
-
-
-def prune(args: Args) -> None:
-    """Show the orphans, ask, and have those deleted that were shown.
-
-    Raises:
-        UsageError: confirmation is needed, and stdin is not a terminal.
-        CliError: KUDO would delete nothing, the answer was no, or the orphans changed meanwhile.
-        TimedOut: with `--wait`, they were not deleted in time.
-    """
-    seen: list[Orphans] = []
-    in_session(args, lambda session: _look(session, args, seen))
-    (found,) = seen
-    if not found.going:
-        return
-    if found.undecided:
-        raise CliError(f"nothing is deleted: {found.undecided}")
-    # Between two sessions: reading a line would hold the event loop, and ctrl-C with it.
-    if args.dry_run == NONE and not args.yes:
-        _ask(len(found.going))
-    in_session(args, lambda session: _delete(session, args, found))
 
 
 async def _look(session: Session, args: Args, seen: list[Orphans]) -> None:
@@ -96,11 +134,6 @@ async def _orphans(session: Session, instance: JsonObject, known: Recorded) -> O
 
 async def _undecided(session: Session, instance: JsonObject) -> str:
     """Return why KUDO would delete nothing; empty if it would, or that cannot be known yet."""
-    from pydantic import ValidationError
-
-    from kudo.api import Instance, OperatorVersion
-    from kudo.runs.orphan_marks import why_undecided
-
     if active(instance) is not None:
         return ""
     try:

@@ -1,6 +1,10 @@
-"""Asks the reconciler for upkeep of an Instance by an annotation, which it removes when done."""
+"""Asks the reconciler for upkeep of an Instance by an annotation, which it removes when done.
+
+The events of the Instance tell what became of it.
+"""
 
 import asyncio
+from collections.abc import Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -15,7 +19,12 @@ from kubectl_kudo.state.observe import observe
 from kubectl_kudo.state.runs import active, key_of
 from kubectl_kudo.state.suspension import is_deleting, is_suspended
 from kubectl_kudo.state.waiting import TimedOut
+from kubeio.errors import KubeError
+from kubeio.kinds import EVENTS
 
+_SECONDS = 3.0
+"""Time that an event may take after the request is done."""
+_POLL = 0.2
 _UNSEEN = "the reconciler of KUDO has not done it yet; is it running?"
 
 
@@ -112,3 +121,60 @@ async def until_done(session: Session, instance: JsonObject, upkeep: Upkeep, *, 
     except asyncio.CancelledError:
         talk(f"\nStopped waiting for instance {key}. {stays}")
         raise
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """An event: how often and when it was seen last, and its message."""
+
+    count: int
+    moment: str
+    message: str
+
+
+Events = Mapping[str, Told]
+"""By name."""
+
+
+async def events_of(session: Session, instance: JsonObject, reason: str) -> Events | None:
+    """Return the events of an Instance with a reason; None if the user may not list them."""
+    about = f"involvedObject.uid={instance['metadata']['uid']}"
+    try:
+        found = await session.client.list(EVENTS, namespace=session.namespace, field_selector=about)
+    except KubeError:
+        return None
+    return {
+        event["metadata"]["name"]: _told(event)
+        for event in found.items
+        if event.get("reason") == reason
+    }
+
+
+async def message_since(
+    session: Session, instance: JsonObject, reason: str, before: Events | None
+) -> str:
+    """Return the message of the event that was not there before; empty if none comes.
+
+    The reconciler sends events beside its writes, so one may come after what it tells of.
+    """
+    try:
+        async with asyncio.timeout(_SECONDS):
+            while before is not None:
+                after = await events_of(session, instance, reason)
+                for name, told in (after or {}).items():
+                    if before.get(name) != told:
+                        return told.message
+                await asyncio.sleep(_POLL)
+    except TimeoutError:
+        pass
+    return ""
+
+
+def _told(event: JsonObject) -> Told:
+    series = event.get("series") or {}
+    moments = (series.get("lastObservedTime"), event.get("lastTimestamp"), event.get("eventTime"))
+    return Told(
+        int(series.get("count") or event.get("count") or 1),
+        str(next(filter(None, moments), "")),
+        printable(str(event.get("message") or "")),
+    )
