@@ -1,16 +1,24 @@
 """`kubectl kudo package docs`: writes the reference of a package in Markdown."""
 
+from kubectl_kudo.authoring.package_folder import package_folder
 from kubectl_kudo.core.arguments import Args
 from kubectl_kudo.core.command import Command
 from kubectl_kudo.core.errors import UsageError
+from kudo.authoring.markdown import package_markdown
+from kudo.packages import read_package
 
 
 def run(args: Args) -> None:
+    """Print the reference of the package in a folder or an archive.
+
+    Raises:
+        CliError: no package is named, and none is found.
+        InvalidInput: it cannot be read.
+    """
     if len(args.arguments) > 1:
         raise UsageError("expecting at most one argument - directory or archive of the operator")
-    from kubectl_kudo.authoring.print_docs import print_docs
-
-    print_docs(args)
+    package = read_package(args.arguments[0] if args.arguments else package_folder())
+    print(package_markdown(package), end="")
 
 
 COMMAND = Command(

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from kubectl_kudo.authoring.adding.add_task import FIELDS
+from kubectl_kudo.authoring.adding.task import FIELDS
 from kudo.tasks import KINDS
 from kudo.tasks.kind import Kind
 from tests.unit.cli.conftest import Cli

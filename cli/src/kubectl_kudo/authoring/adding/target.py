@@ -1,20 +1,30 @@
-"""The package that `package add` changes."""
+"""What the commands of `package add` share: flags, and the package that they change."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from goyaml import NotTextError, decode
-from kubectl_kudo.authoring.package_folder import package_folder
-from kubectl_kudo.authoring.write_package import write_changes
-from kubectl_kudo.core.arguments import Args
-from kubectl_kudo.core.errors import CliError
+from kubectl_kudo.authoring.asking import on_terminal
+from kubectl_kudo.authoring.package_folder import package_folder, write_changes
+from kubectl_kudo.core.arguments import Args, Flag
+from kubectl_kudo.core.errors import CliError, UsageError
 from kubectl_kudo.core.output import talk
 from kudo.authoring.change import files_of
 from kudo.authoring.edit import Addition, added
 from kudo.packages import Package, PackageFiles
 from kudo.packages.reader import parse_package
 
+INTERACTIVE = Flag(("--interactive", "-i"), "ask for everything", default=False)
+FOLDER = Flag(
+    ("--folder",), "folder of the package (default: the current one or the one in it)", "folder"
+)
+COMMON = (INTERACTIVE, FOLDER)
+HELP = (
+    "The item is inserted behind the others; comments and order of the file stay. Nothing is "
+    "written\nif the package would have errors that it does not have now. Without arguments, the "
+    "command asks\nif it runs on a terminal."
+)
 TEMPLATES = "templates"
 
 
@@ -87,3 +97,22 @@ def template_file(name: str) -> str:
     if ".yaml" not in found:
         raise CliError(f'"{name}" is not the name of a template; templates end with .yaml')
     return found
+
+
+def is_asked(args: Args, what: str) -> bool:
+    """Return whether to ask for the item.
+
+    Raises:
+        UsageError: nobody can be asked, and the command line does not name the item.
+    """
+    if len(args.arguments) > 1:
+        raise UsageError(f"expecting at most one argument - name of the {what}")
+    if args.interactive:
+        return True
+    if args.arguments and args.arguments[0]:
+        return False
+    if not on_terminal():
+        raise UsageError(
+            f"expecting exactly one argument - name of the {what}. Or use -i for interactive mode"
+        )
+    return True

@@ -1,9 +1,19 @@
 """`kubectl kudo package list parameters`: the parameters of a package."""
 
+from collections.abc import Iterator
+
+from kubectl_kudo.authoring.listing.source import package_at, package_of
+from kubectl_kudo.authoring.package_folder import package_folder
 from kubectl_kudo.core.arguments import OUTPUT, REPOSITORY, Args, Flag
 from kubectl_kudo.core.command import Command
 from kubectl_kudo.core.errors import UsageError
+from kubectl_kudo.core.output import check_format, many
+from kubectl_kudo.core.table import table
+from kudo.authoring.shown import default_of, missing_values, parameter_data, sorted_parameters
+from kudo.packages import PackageParameter
 
+_WIDTH = 35
+"""Columns of a cell, as in KUDO 0.19."""
 FLAGS = (
     Flag(("--descriptions", "-d"), "show descriptions as well", default=False),
     Flag(("--required", "-r"), "only those that have to be set: no default", default=False),
@@ -14,15 +24,28 @@ FLAGS = (
 
 
 def run(args: Args) -> None:
+    """Print the parameters, sorted by name.
+
+    Raises:
+        CliError: the package cannot be found or read.
+    """
     if len(args.arguments) > 1:
         raise UsageError(
             "expecting exactly one argument - directory of the operator or name of package"
         )
     if args.descriptions + args.required + args.names > 1:
         raise UsageError("only one of the flags 'required', 'names', 'descriptions' can be set")
-    from kubectl_kudo.authoring.listing.print_parameters import print_parameters
-
-    print_parameters(args)
+    check_format(args.output)
+    package = package_of(args) if args.arguments else package_at(str(package_folder()))
+    found = missing_values(package) if args.required else sorted_parameters(package)
+    if args.output:
+        print(many(map(parameter_data, found), args.output), end="")
+    elif args.required and not found:
+        print("no required parameters without default values found")
+    elif args.names or args.required:
+        print(table([("Name",), *((parameter.name,) for parameter in found)]), end="")
+    else:
+        print(table(_rows(found, args), width=_WIDTH), end="")
 
 
 COMMAND = Command(
@@ -36,3 +59,16 @@ COMMAND = Command(
         ("What has to be set to install it", "package list parameters ./web --required"),
     ),
 )
+
+
+def _rows(parameters: list[PackageParameter], args: Args) -> Iterator[tuple[str, ...]]:
+    more = args.descriptions
+    yield ("Name", "Default", "Required", "Immutable", *(["Descriptions"] if more else []))
+    for parameter in parameters:
+        yield (
+            parameter.name,
+            default_of(parameter) or "",
+            str(parameter.required).lower(),
+            str(parameter.immutable).lower(),
+            *([parameter.description] if more else []),
+        )

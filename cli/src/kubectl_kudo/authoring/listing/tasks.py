@@ -1,18 +1,35 @@
 """`kubectl kudo package list tasks`: the tasks of a package."""
 
+from kubectl_kudo.authoring.listing.source import package_of
 from kubectl_kudo.core.arguments import OUTPUT, REPOSITORY, Args
 from kubectl_kudo.core.command import Command
 from kubectl_kudo.core.errors import UsageError
+from kubectl_kudo.core.output import check_format, many
+from kubectl_kudo.core.table import table
+from kubectl_kudo.core.terminal import word
+from kudo.authoring.shown import task_data
+from kudo.tasks import kind_of
 
 
 def run(args: Args) -> None:
+    """Print the tasks in the order of the package.
+
+    Raises:
+        CliError: the package cannot be read.
+    """
     if len(args.arguments) != 1 or not args.arguments[0]:
         raise UsageError(
             "expecting exactly one argument - directory of the operator or name of package"
         )
-    from kubectl_kudo.authoring.listing.print_tasks import print_tasks
-
-    print_tasks(args)
+    check_format(args.output)
+    tasks = package_of(args).operator.tasks
+    if args.output:
+        print(many(map(task_data, tasks), args.output), end="")
+    elif not tasks:
+        print("no tasks  found")
+    else:
+        rows = [(task.name, task.kind, word(kind_of(task).listed(task))) for task in tasks]
+        print(table([("Name", "Kind", "Resources"), *rows]), end="")
 
 
 COMMAND = Command(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from kubectl_kudo.authoring.render_plan import document
+from kubectl_kudo.authoring.render import document
 from kubectl_kudo.core.output import JsonObject
 from kubectl_kudo.packages.install_checks import check_instance
 from kubectl_kudo.packages.install_set import as_declared
