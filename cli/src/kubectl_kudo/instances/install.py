@@ -1,8 +1,16 @@
-"""`kubectl kudo install`: creates an Operator, an OperatorVersion and an Instance."""
+"""`kubectl kudo install`: creates an Operator, an OperatorVersion and an Instance.
 
+The packages that it depends on are installed with it, without Instances: its plans create those.
+"""
+
+from collections.abc import Awaitable, Callable
+from functools import partial
+
+from kubectl_kudo.accounts.giving import Giving
 from kubectl_kudo.core.arguments import (
     ALLOW_DOWNGRADE,
     CHANGE_HELP,
+    CLIENT,
     PARAMETERS,
     REPOSITORY,
     SERVER,
@@ -14,7 +22,35 @@ from kubectl_kudo.core.arguments import (
     Flag,
 )
 from kubectl_kudo.core.command import Command
-from kubectl_kudo.core.errors import UsageError
+from kubectl_kudo.core.errors import UsageError, describe
+from kubectl_kudo.core.output import JsonObject, talk
+from kubectl_kudo.core.session import Session, in_session
+from kubectl_kudo.core.values import given_values
+from kubectl_kudo.core.writes import dry_run_mode
+from kubectl_kudo.instances.create_instance import (
+    check_absent,
+    create_instance,
+    wait_until_deployed,
+)
+from kubectl_kudo.instances.given_account import check_same_account, giving_of, with_account
+from kubectl_kudo.instances.in_cluster import install_in_cluster
+from kubectl_kudo.instances.install_or_upgrade import bring_to
+from kubectl_kudo.instances.offline import try_install
+from kubectl_kudo.instances.replace_versions import check_replaceable
+from kubectl_kudo.packages.install_set import (
+    InstallSet,
+    checked_instance,
+    install_set_of,
+    versions_of,
+)
+from kubectl_kudo.packages.install_verification import verify_before_install
+from kubectl_kudo.packages.installation import Installation
+from kubectl_kudo.packages.installed import check_namespace, find_installed
+from kubectl_kudo.packages.new_namespace import check_new, namespace_exists, new_namespace
+from kubectl_kudo.packages.resolving import with_dependencies
+from kubectl_kudo.packages.sources import found as found_package
+from kubeio.errors import ConfigError, ConnectionLost
+from kudo.packages import Located, Resolution
 
 
 def run(args: Args) -> None:
@@ -42,12 +78,8 @@ def run(args: Args) -> None:
                 "you can't use skip-instance or repo option when installing from in-cluster "
                 "operators"
             )
-        from kubectl_kudo.instances.install_in_cluster import install_in_cluster
-
         install_in_cluster(args)
         return
-    from kubectl_kudo.instances.install_package import install_package
-
     install_package(args)
 
 
@@ -132,3 +164,116 @@ COMMAND = Command(
         ("All manifests, for Git; no cluster is read", "install ./web --dry-run=client -o yaml"),
     ),
 )
+
+
+def install_package(args: Args) -> None:
+    """Install the package that the argument names; for a dry run without a cluster, check it.
+
+    Manifests that are printed by a dry run are for Git: the same whatever a cluster contains, which
+    is not read. Only `--upgrade` compares.
+    """
+    values = given_values(args)
+    located = found_package(args)
+    if args.output and dry_run_mode(args) == CLIENT and not args.upgrade:
+        try_install(args, located, values)
+        return
+    try:
+        in_session(args, lambda session: install(session, args, located, values))
+    except (ConfigError, ConnectionLost) as error:
+        if dry_run_mode(args) != CLIENT:
+            raise
+        talk(f"No cluster could be reached, so only the package is checked: {describe(error)}")
+        try_install(args, located, values)
+
+
+async def install(session: Session, args: Args, located: Located, values: dict[str, str]) -> None:
+    """Check everything, create what is missing and, if wanted, wait for the deployment."""
+    resolution = await with_dependencies(session, args, located)
+    install_set = install_set_of(resolution, session.namespace)
+    before = await _existing(session, args, install_set)
+    if before is not None:
+        check_same_account(args, before)
+        verify_before_install(args, located, resolution)
+        giving = await _giving_to_existing(session, args, install_set, before, values)
+        await bring_to(session, args, install_set, before, values, giving)
+        return
+    instance = None if args.skip_instance else _instance(args, install_set, values)
+    verify_before_install(args, located, resolution)
+    namespace = await _namespace(session, args, resolution, install_set, instance, values)
+    found = await find_installed(session, install_set, replace=args.replace_version)
+    await check_replaceable(session, found.replaced, None)
+    if instance is not None:
+        await check_absent(session, instance["metadata"]["name"])
+    create = None
+    if instance is not None:
+        create = await _creation(session, args, install_set, instance)
+    installation = Installation(session, install_set, found, namespace=namespace)
+    created = await installation.run(create)
+    session.report.show_all(session.writes.objects)
+    if created is not None and args.wait and not session.report.dry:
+        await wait_until_deployed(session, created, args.wait_time, operators=installation.created)
+
+
+def _instance(args: Args, install_set: InstallSet, values: dict[str, str]) -> JsonObject:
+    return with_account(args, checked_instance(install_set, args.instance, values))
+
+
+async def _creation(
+    session: Session, args: Args, install_set: InstallSet, instance: JsonObject
+) -> Callable[[], Awaitable[JsonObject]]:
+    """Return what creates the Instance, and before it its account if that is wanted."""
+    version = install_set.root.operator_version
+    giving = await giving_of(session, args, version, instance, versions_of(install_set))
+    if giving is None:
+        return partial(create_instance, session, instance)
+    if not args.create_namespace:  # nothing can be tried in a namespace that does not exist
+        await giving.check()
+
+    async def create() -> JsonObject:
+        async with giving.applied():
+            return await create_instance(session, instance)
+
+    return create
+
+
+async def _giving_to_existing(
+    session: Session,
+    args: Args,
+    install_set: InstallSet,
+    before: JsonObject,
+    values: dict[str, str],
+) -> Giving | None:
+    """Return what gives the account of an Instance that exists what this version needs, tried."""
+    version = install_set.root.operator_version
+    spec = before["spec"]
+    wire = {**before, "spec": {**spec, "parameters": {**(spec.get("parameters") or {}), **values}}}
+    giving = await giving_of(session, args, version, wire, versions_of(install_set))
+    if giving is not None:
+        await giving.check()
+    return giving
+
+
+async def _existing(session: Session, args: Args, install_set: InstallSet) -> JsonObject | None:
+    """Return the Instance that `--upgrade` changes; None if there is none."""
+    if not args.upgrade or args.skip_instance:
+        return None
+    return await session.instance(args.instance or install_set.root.instance.metadata.name)
+
+
+async def _namespace(
+    session: Session,
+    args: Args,
+    resolution: Resolution,
+    install_set: InstallSet,
+    instance: JsonObject | None,
+    values: dict[str, str],
+) -> JsonObject | None:
+    """Return the Namespace to create; None if it exists."""
+    if not args.create_namespace:
+        await check_namespace(session)
+        return None
+    if args.upgrade and await namespace_exists(session):
+        return None
+    await check_new(session)
+    name = instance["metadata"]["name"] if instance else args.instance
+    return new_namespace(resolution.root, install_set.root, session.namespace, name, values)

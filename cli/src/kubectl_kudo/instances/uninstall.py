@@ -1,23 +1,33 @@
 """`kubectl kudo uninstall`: deletes an Instance; the API server deletes what it owns."""
 
+import time
+from collections.abc import Sequence
+
 from kubectl_kudo.core.arguments import DRY_RUN, INSTANCE, WAITING, Args, Flag
 from kubectl_kudo.core.command import Command
 from kubectl_kudo.core.errors import UsageError
+from kubectl_kudo.core.kinds import INSTANCES
+from kubectl_kudo.core.output import JsonObject, talk, warn
+from kubectl_kudo.core.session import Session, in_session
+from kubectl_kudo.instances.left_behind import account_left_behind, left_behind
+from kubectl_kudo.instances.unused import uninstall_unused
+from kubectl_kudo.state.children import Names, names_below
+from kubectl_kudo.state.next_commands import flags_of
+from kubectl_kudo.state.outcome import Target, outcome_of_removal
+from kubectl_kudo.state.suspension import is_suspended
+from kubectl_kudo.state.waiting import wait_and_show
+from kubeio.errors import NotFound
+from kudo.names import API_VERSION, FINALIZER_CLEANUP, PLAN_CLEANUP
 
 
 def run(args: Args) -> None:
     if args.all_unused:
         if args.instance or args.wait:
             raise UsageError("--all-unused cannot be used with --instance or --wait")
-        from kubectl_kudo.instances.removing.unused import uninstall_unused
-
         uninstall_unused(args)
         return
     if not args.instance:
         raise UsageError('required flag(s) "instance" not set')
-    from kubectl_kudo.core.session import in_session
-    from kubectl_kudo.instances.removing.delete_instance import uninstall
-
     in_session(args, lambda session: uninstall(session, args))
 
 
@@ -51,3 +61,83 @@ COMMAND = Command(
         ("Delete them without a question", "uninstall --all-unused --yes"),
     ),
 )
+
+
+async def uninstall(session: Session, args: Args) -> None:
+    """Delete the Instance that is there now, and no other one of that name."""
+    instance = await session.existing_instance(args.instance)
+    left = await left_behind(session, instance)
+    children = [one for child in await names_below(session, instance) for one in child.all()]
+    account = await account_left_behind(session, instance)
+    if is_suspended(instance):
+        talk(_end_of_pause(instance))
+    held = await _delete(session, instance)
+    if held and not (args.wait or session.report.dry):
+        _tell_held(session, instance)
+    elif not held or session.report.dry:
+        _tell_deleted(session, args.instance)
+    if session.report.dry and _has_cleanup(instance):
+        session.report.say(f"plan {PLAN_CLEANUP} would run first")
+    if children:
+        names = ", ".join(one.name for one in children)
+        talk(f"these instances are deleted with it: {names}")
+    if account:
+        talk(account)
+    for warning in left:
+        warn(warning)
+    if args.wait and not session.report.dry:
+        await _until_gone(session, instance, children, args.wait_time, told=not held)
+
+
+def _end_of_pause(instance: JsonObject) -> str:
+    text = f"instance {instance['metadata']['name']} is suspended: deleting it ends the pause"
+    return f"{text}, and plan {PLAN_CLEANUP} runs" if _has_cleanup(instance) else text
+
+
+async def _delete(session: Session, instance: JsonObject) -> bool:
+    """Delete the Instance; return whether finalizers keep it for now."""
+    try:
+        return await session.writes.delete(INSTANCES, instance) is not None
+    except NotFound:  # another client deleted it meanwhile
+        return False
+
+
+def _tell_deleted(session: Session, name: str) -> None:
+    session.report.done(f"instance.{API_VERSION}/{name} deleted")
+    session.report.say("")
+
+
+def _tell_held(session: Session, instance: JsonObject) -> None:
+    name = instance["metadata"]["name"]
+    first = f"; plan {PLAN_CLEANUP} runs first" if _has_cleanup(instance) else ""
+    session.report.say(f"instance.{API_VERSION}/{name} is being deleted{first}")
+    session.report.say("")
+    flags = flags_of(f"{session.namespace}/{name}")
+    talk(f"Wait for it: kubectl kudo uninstall {flags} --wait")
+
+
+def _has_cleanup(instance: JsonObject) -> bool:
+    return FINALIZER_CLEANUP in (instance["metadata"].get("finalizers") or [])
+
+
+async def _until_gone(
+    session: Session, instance: JsonObject, children: Sequence[Names], limit: int, *, told: bool
+) -> None:
+    """Wait until the Instance and those that it owns no longer exist, `limit` seconds in all."""
+    end = time.monotonic() + limit
+    await _one_gone(session, instance, limit)
+    if not told:
+        _tell_deleted(session, instance["metadata"]["name"])
+    for child in children:
+        there = await session.instance(child.name)
+        if there is not None and there["metadata"]["uid"] == child.uid:
+            # Zero would mean no limit.
+            rest = max(1, int(end - time.monotonic())) if limit else 0
+            await _one_gone(session, there, rest)
+        session.report.say(f"instance.{API_VERSION}/{child.name} deleted")
+
+
+async def _one_gone(session: Session, instance: JsonObject, limit: int) -> None:
+    metadata = instance["metadata"]
+    target = Target(metadata["uid"], f"{session.namespace}/{metadata['name']}")
+    await wait_and_show(session, target, instance, limit=limit, outcome_of=outcome_of_removal)

@@ -1,5 +1,7 @@
 """`kubectl kudo update`: sets parameters of an Instance, which runs the plan that they trigger."""
 
+import asyncio
+
 from kubectl_kudo.core.arguments import (
     CHANGE_HELP,
     INSTANCE,
@@ -10,7 +12,24 @@ from kubectl_kudo.core.arguments import (
     Args,
 )
 from kubectl_kudo.core.command import Command
-from kubectl_kudo.core.errors import UsageError
+from kubectl_kudo.core.errors import CliError, ExitCode, UsageError
+from kubectl_kudo.core.kinds import INSTANCES
+from kubectl_kudo.core.naming import name_fault
+from kubectl_kudo.core.output import JsonObject, say, talk
+from kubectl_kudo.core.session import Session, in_session
+from kubectl_kudo.core.values import given_values
+from kubectl_kudo.state.not_in_force import not_in_force, pending
+from kubectl_kudo.state.outcome import (
+    Target,
+    following,
+    outcome_of_following,
+    triggered,
+    triggered_plan,
+)
+from kubectl_kudo.state.runs import key_of
+from kubectl_kudo.state.unknown_names import parameters_suggested
+from kubectl_kudo.state.waiting import wait_and_show
+from kudo.parameters import with_plain_booleans
 
 
 def run(args: Args) -> None:
@@ -18,11 +37,6 @@ def run(args: Args) -> None:
         raise UsageError(
             "--instance flag has to be provided to indicate which instance you want to update"
         )
-    from kubectl_kudo.core.naming import name_fault
-    from kubectl_kudo.core.session import in_session
-    from kubectl_kudo.core.values import given_values
-    from kubectl_kudo.instances.update_parameters import update
-
     fault = name_fault("service account", args.service_account) if args.service_account else ""
     if fault:
         raise UsageError(fault)
@@ -55,3 +69,69 @@ COMMAND = Command(
         ("Which plan would run?", "update --instance web -p replicas=3 --dry-run=client"),
     ),
 )
+
+
+async def update(session: Session, args: Args, values: dict[str, str]) -> None:
+    """Set the values and, if wanted, wait for the runs that this triggers."""
+    before = await session.existing_instance(args.instance)
+    declared = await _as_declared(session, before, values)
+    patch: JsonObject = {"spec": {"parameters": declared} if declared else {}}
+    account = getattr(args, "service_account", "")  # `upgrade` has no such flag
+    if account:
+        patch["spec"]["serviceAccountName"] = account
+    async with parameters_suggested(session, args.instance, values):
+        after = await session.writes.merge_patch(INSTANCES, session.namespace, args.instance, patch)
+    session.report.done(f"Instance {args.instance} was updated.")
+    session.report.foretell(triggered_plan(before, after))
+    session.report.show(session.writes.objects[-1])
+    if session.report.dry:
+        return
+    if args.wait:
+        await _wait(session, args, before, after)
+    elif triggered(before, after) is None and pending(after):
+        talk(f"Not in force: {not_in_force(after)}.")
+
+
+async def _as_declared(
+    session: Session, instance: JsonObject, values: dict[str, str]
+) -> dict[str, str]:
+    """Return the values, with those of boolean parameters as `true` and `false`."""
+    if with_plain_booleans(values.keys(), values) == values:
+        return values  # most updates need not know the types
+    version = await session.version_of(instance) or {"spec": {}}
+    declared = version["spec"].get("parameters") or []
+    return with_plain_booleans(
+        {one["name"] for one in declared if one.get("value-type") == "boolean"}, values
+    )
+
+
+async def _wait(session: Session, args: Args, before: JsonObject, after: JsonObject) -> None:
+    target = triggered(before, after)
+    if target is None and not pending(after):
+        talk("The values were set already: no plan was triggered, there is nothing to wait for.")
+        return
+    ends = asyncio.get_running_loop().time() + args.wait_time
+    instance: JsonObject | None = after
+    if target is not None:
+        instance = await wait_and_show(session, target, after, limit=args.wait_time)
+    while instance is not None and (target := _next(instance)) is not None:
+        left = max(1, round(ends - asyncio.get_running_loop().time())) if args.wait_time else 0
+        instance = await wait_and_show(
+            session, target, instance, limit=left, outcome_of=outcome_of_following
+        )
+    say(f"instance {key_of(after)} ready")
+
+
+def _next(instance: JsonObject) -> Target | None:
+    """Return the run that brings the rest of the values into force; None if all are.
+
+    Raises:
+        CliError: nothing will run for them by itself.
+    """
+    target = following(instance)
+    if target is not None or not pending(instance):
+        return target
+    raise CliError(
+        f"instance {key_of(instance)}: not in force: {not_in_force(instance)}",
+        code=ExitCode.PLAN_FAILED,
+    )

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_kudo.instances.removing.unused import unused
+from kubectl_kudo.instances.unused import unused
 from tests.unit.cli.conftest import VERSION, Cli
 from tests.unit.cli.fake_api import FakeApi
 

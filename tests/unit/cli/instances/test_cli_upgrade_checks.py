@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from kubectl_kudo.core.errors import CliError
-from kubectl_kudo.instances.upgrading.upgrade_checks import Steps, check_newer, steps_of
+from kubectl_kudo.instances.upgrade_checks import Steps, check_newer, steps_of
 from kudo.api import Instance, OperatorVersion
 
 Json = dict[str, Any]

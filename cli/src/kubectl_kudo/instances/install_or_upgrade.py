@@ -11,12 +11,12 @@ from kubectl_kudo.core.kinds import INSTANCES
 from kubectl_kudo.core.output import JsonObject, say, talk
 from kubectl_kudo.core.session import Session
 from kubectl_kudo.instances.all_instances import version_key
-from kubectl_kudo.instances.upgrading.replace_versions import (
+from kubectl_kudo.instances.replace_versions import (
     check_replaceable,
     run_again,
     run_children_again,
 )
-from kubectl_kudo.instances.upgrading.upgrade_instance import read, upgrade_to
+from kubectl_kudo.instances.upgrade import read, upgrade_to
 from kubectl_kudo.packages.install_checks import check_instance
 from kubectl_kudo.packages.install_set import InstallSet, as_declared
 from kubectl_kudo.packages.installation import Installation, described

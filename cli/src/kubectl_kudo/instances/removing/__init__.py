@@ -1,1 +1,0 @@
-"""Deletes Instances, and Operators and OperatorVersions that none uses."""

@@ -1,1 +1,0 @@
-"""Brings Instances to another version, or another content of their version."""
