@@ -16,10 +16,7 @@ async def test_a_namespace_that_does_not_exist_is_fatal(admin: Client) -> None:
     error = await kinds.refusal(admin, "nope", kinds.config_map())
 
     assert error is not None
-    assert kinds.classified(kinds.config_map(), error) == (
-        True,
-        "namespace nope must exist first",
-    )
+    assert kinds.classified(kinds.config_map(), error) == (True, "")
 
 
 async def test_a_namespace_that_is_being_deleted_is_fatal(admin: Client, namespace: str) -> None:
@@ -77,25 +74,21 @@ async def test_limits_and_pod_security_may_be_changed(admin: Client, namespace: 
     await _until_refused(admin, namespace, kinds.claim(), "maximum storage usage per")
     await _until_refused(admin, namespace, kinds.pod(), "violates PodSecurity")
 
-    for source, advised in ((kinds.claim(), "the LimitRange"), (kinds.pod(), "securityContext")):
+    for source in (kinds.claim(), kinds.pod()):
         error = await kinds.refusal(admin, namespace, source)
         assert error is not None
-        fatal, told = kinds.classified(source, error)
-        assert not fatal
-        assert advised in told
+        assert kinds.classified(source, error) == (False, "")
 
 
 async def test_what_a_pod_needs_may_come_later(admin: Client, namespace: str) -> None:
-    for source, advised in (
-        (kinds.pod(serviceAccountName="nope"), "ServiceAccount nope must exist first"),
-        (kinds.pod(priorityClassName="nope"), "PriorityClass nope must exist first"),
-        (kinds.pod(runtimeClassName="nope"), "RuntimeClass nope must exist first"),
+    for source in (
+        kinds.pod(serviceAccountName="nope"),
+        kinds.pod(priorityClassName="nope"),
+        kinds.pod(runtimeClassName="nope"),
     ):
         error = await kinds.refusal(admin, namespace, source)
         assert error is not None
-        fatal, told = kinds.classified(source, error)
-        assert not fatal
-        assert told.startswith(advised)
+        assert kinds.classified(source, error) == (False, "")
 
 
 async def test_what_a_policy_denies_is_fatal_whatever_its_reason(

@@ -1,7 +1,8 @@
 """Advice on what to do about a rejected write, where the API server does not say it.
 
-The first rule that matches wins. Rules match texts of the API server that are stable across its
-versions; if none matches there is no advice, and the server's message is shown alone.
+Advice is for what users of KUDO have reported: fields that cannot change, values of a wrong type,
+missing rights, quotas, and webhooks that do not answer. The first rule that matches wins. Rules
+match texts of the API server that are stable across its versions. Other messages stand alone.
 """
 
 import re
@@ -20,12 +21,7 @@ _SERVER_SIDE: Final = re.compile(
     r"failed to create typed patch object|failed to convert new object"
 )
 _TYPE: Final = re.compile(r"\s\.(?P<field>\S+): expected (?P<type>string|numeric|boolean|list|map)")
-_EMPTY_ITEM: Final = re.compile(r"\s\.(?P<field>\S+): element \d+: .*\bnull\b")
 _CONVERSION: Final = re.compile(r"cannot (?:convert|unmarshal) |illegal base64")
-_TOO_LARGE: Final = re.compile(
-    r"Too long: may not be more than \d+ bytes|entity too large: limit is"
-    r"|request is too large|trying to send message larger than max "
-)
 _RIGHT: Final = re.compile(
     r'cannot (?P<verb>\w+) resource "(?P<resource>[^"]+)" in API group "(?P<group>[^"]*)"'
 )
@@ -43,15 +39,7 @@ _IMPERSONATE: Final = re.compile(
 )
 _BLOCKS_OWNER: Final = "cannot set blockOwnerDeletion"
 _ESCALATION: Final = "grant RBAC permissions not currently held"
-_NAME: Final = re.compile(r"RFC 1123|RFC 1035|must be no more than \d+ characters")
-_MISSING_NAMESPACE: Final = re.compile(r'namespaces "(?P<name>[^"]*)" not found')
 _QUOTA: Final = re.compile(r"(?:exceeded|failed) quota: (?P<name>[^,: ]+)")
-_MISSING: Final = re.compile(
-    r'service account \S+: serviceaccount "(?P<account>[^"]+)" not found'
-    r"|no PriorityClass with name (?P<priority>\S+) was found"
-    r'|RuntimeClass "(?P<runtime>[^"]+)" not found'
-)
-_LIMITS: Final = re.compile(r"(?:maximum|minimum) \S+ usage per |max limit to request ratio per ")
 _UNREACHED: Final = re.compile(r'failed calling webhook "(?P<name>[^"]+)"')
 
 
@@ -116,31 +104,11 @@ _WAYS: Final = {
 }
 
 
-def _selector(rejection: _Rejection) -> str:
-    if "`selector` does not match template `labels`" in rejection.message:
-        return "spec.template.metadata.labels must hold every label of spec.selector"
-    return ""
-
-
-def _too_large(rejection: _Rejection) -> str:
-    match = _TOO_LARGE.search(rejection.message)
-    if match is None or rejection.status not in (413, 422, 500):
-        return ""
-    fields = rejection.fields(_TOO_LARGE)
-    if "metadata.annotations" in fields:
-        return "the annotations of an object may have at most 256 KiB in all"
-    if rejection.kind in ("ConfigMap", "Secret"):
-        return f"a {rejection.kind} may hold at most 1 MiB: split it into several"
-    return "an object may have at most 1.5 MiB: split it"
-
-
 def _wrong_type(rejection: _Rejection) -> str:
     if rejection.status != 500 or not _SERVER_SIDE.match(rejection.message):
         return ""
     if match := _TYPE.search(rejection.message):
         return f"{_short(match['field'])} {_EXPECTED[match['type']]}"
-    if match := _EMPTY_ITEM.search(rejection.message):
-        return f"{_short(match['field'])} has an empty item: check the conditions in the template"
     if "quantities must match" in rejection.message:
         return "write quantities such as 500m, 2 or 10Gi"
     if _CONVERSION.search(rejection.message):
@@ -155,29 +123,6 @@ _EXPECTED: Final = {
     "list": "must be a list: check dashes and indentation in the template",
     "map": "must be a mapping: check dashes and indentation in the template",
 }
-
-
-def _bad_name(rejection: _Rejection) -> str:
-    named = any(field == "metadata.name" and _NAME.search(text) for field, text in rejection.causes)
-    if named or (
-        rejection.status == 400 and rejection.message.startswith("Name parameter invalid")
-    ):
-        return (
-            "metadata.name must consist of lower-case letters, digits and hyphens, begin and end "
-            "with a letter or digit, and fit the limit of its kind (63 to 253 characters)"
-        )
-    return ""
-
-
-def _no_namespace(rejection: _Rejection) -> str:
-    match = _MISSING_NAMESPACE.search(rejection.message) if rejection.status == 404 else None
-    return f"namespace {match['name']} must exist first" if match else ""
-
-
-def _unserved(rejection: _Rejection) -> str:
-    if rejection.status == 404 and "could not find the requested resource" in rejection.message:
-        return f"{rejection.kind} is not served, or no longer, or metadata.name contains a slash"
-    return ""
 
 
 def _no_impersonation(rejection: _Rejection) -> str:
@@ -267,60 +212,21 @@ def _quota(rejection: _Rejection) -> str:
     )
 
 
-def _limits(rejection: _Rejection) -> str:
-    if rejection.status == 403 and _LIMITS.search(rejection.message):
-        return "change the value in the template, or the LimitRange of the namespace"
-    return ""
-
-
-def _pod_security(rejection: _Rejection) -> str:
-    if rejection.status == 403 and "violates PodSecurity" in rejection.message:
-        return (
-            "change the securityContext in the template, or the label "
-            "pod-security.kubernetes.io/enforce of the namespace"
-        )
-    return ""
-
-
-def _missing(rejection: _Rejection) -> str:
-    match = _MISSING.search(rejection.message) if rejection.status == 403 else None
-    if match is None:
-        return ""
-    kinds = {"account": "ServiceAccount", "priority": "PriorityClass", "runtime": "RuntimeClass"}
-    group = match.lastgroup or ""
-    return f"{kinds[group]} {match[group]} must exist first: apply it in an earlier step"
-
-
 def _webhook_away(rejection: _Rejection) -> str:
     match = _UNREACHED.search(rejection.message) if rejection.status >= 500 else None
     return f"the plan continues as soon as webhook {match['name']} answers" if match else ""
 
 
-def _server_fields(rejection: _Rejection) -> str:
-    if rejection.status == 400 and "metadata.managedFields must be nil" in rejection.message:
-        return "remove metadata.managedFields from the template"
-    return ""
-
-
 _RULES: Final[tuple[Callable[[_Rejection], str], ...]] = (
     _immutable,
-    _selector,
-    _too_large,
     _wrong_type,
-    _bad_name,
-    _no_namespace,
-    _unserved,
     _no_impersonation,
     _no_right_of_account,
     _blocks_its_owner,
     _no_right,
     _escalation,
     _quota,
-    _limits,
-    _pod_security,
-    _missing,
     _webhook_away,
-    _server_fields,
 )
 
 
