@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from kudo.api_errors.typed_patch import mended
-from kudo.redaction import Cause, ErrorText, is_secret, redacted, without_quotes
+from kudo.known_secrets import is_secret
+from kudo.redaction import Cause, ErrorText, redacted, without_quotes
 
 TYPED = "failed to create typed patch object (ns/x; /v1, Kind=Secret): "
 CONVERTED = (

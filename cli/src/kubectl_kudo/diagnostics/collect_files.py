@@ -27,11 +27,11 @@ from kubectl_kudo.diagnostics.installation import FOLDER, Installation, read_ins
 from kubectl_kudo.diagnostics.logs import Log, LogWriter, logs_of
 from kubectl_kudo.diagnostics.reading import Reader
 from kubectl_kudo.diagnostics.summary import SUMMARY, summary
-from kubectl_kudo.redaction.known_values import KnownValues
 from kubectl_kudo.redaction.objects import Redactor
 from kubeio.errors import ApiError
 from kubeio.kinds import EVENTS, PODS
 from kubeio.resource import Resource, split_api_version
+from kudo.known_secrets import KnownValues
 
 _LOGS_AT_A_TIME: Final = 3
 _PORT: Final = "prometheus.io/port"

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from kubectl_kudo.core.output import JsonObject
-from kubectl_kudo.redaction.names import is_sensitive
+from kudo.known_secrets import is_sensitive
 
 SET, DEFAULT, NONE, UNDECLARED = "set", "default", "none", "undeclared"
 """Where a value is from. Of an undeclared one the OperatorVersion says nothing, so no plan uses

@@ -12,10 +12,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from kubectl_kudo.redaction.known_values import MARK, KnownValues
-from kubectl_kudo.redaction.names import is_sensitive
 from kubectl_kudo.redaction.templates import parameters_of_secrets, redact_template
 from kubectl_kudo.redaction.texts import redact_text, secrets_in
+from kudo.known_secrets import COPIES, MARK, SECRET_FIELDS, KnownValues, is_sensitive
 
 Json = Any
 JsonObject = dict[str, Any]
@@ -24,13 +23,6 @@ _DEEPEST: Final = 60
 _LONGEST_JSON: Final = 2**20
 _TOO_DEEP: Final = "(nested too deeply)"
 _LEFT_OUT: Final = "(left out: it repeats the object)"
-_REPEATS: Final = frozenset(
-    {
-        "kubectl.kubernetes.io/last-applied-configuration",
-        "kudo.dev/last-applied-configuration",
-    }
-)
-"""Annotations that contain the object once more."""
 _ENTRIES: Final = {
     ("ConfigMap", "data"),
     ("ConfigMap", "binaryData"),
@@ -157,7 +149,7 @@ class _Walk:
 
     def _part(self, key: str, value: Json, place: _Place) -> Json:
         """Return what becomes of a field at the top of an object."""
-        if place.kind == "Secret" and key in {"data", "stringData"}:
+        if place.kind == "Secret" and key in SECRET_FIELDS:
             return self._data(value, encoded=key == "data")
         if key == "metadata" and isinstance(value, dict):
             return self._metadata(value, place)
@@ -186,7 +178,7 @@ class _Walk:
         annotations = kept.get("annotations")
         if isinstance(annotations, dict):
             kept["annotations"] = {
-                key: _LEFT_OUT if key in _REPEATS else value for key, value in annotations.items()
+                key: _LEFT_OUT if key in COPIES else value for key, value in annotations.items()
             }
         below = _Place(place.kind, by_kubernetes=True, depth=1)
         return {key: self.field(key, value, below) for key, value in kept.items()}

@@ -4,20 +4,18 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from kubectl_kudo.redaction.known_values import MARK, KnownValues
+from kudo.known_secrets import MARK, NAMED, NOT_REFERENCED, KnownValues
 
 # Every pattern has a fixed beginning and counted repetitions: lines come from programs that we do
 # not know, and a pattern must not take quadratic time on any of them.
 _NAMED: Final = re.compile(
-    r"((?:password|passwd|passphrase|secret|token|credentials?|api[-_]?key|access[-_]?key"
-    r"|private[-_]?key|signing[-_]?key|encryption[-_]?key|\bpwd)"
-    r"(?!s?[-_]?(?:name|ref|file|path|namespace|kind|type)\b)"
+    rf"((?:{NAMED}){NOT_REFERENCED}"
     r"[A-Za-z0-9_]{0,32}\\?[\"']?\s{0,4}(?:=>|[:=])\s{0,4})"
     r"(\\?\"[^\"\\]{1,4096}\\?\"?|'[^']{1,4096}'?|[^\s,;&\"'{}\[\]()\\]{1,4096})",
     re.IGNORECASE,
 )
 _FLAG: Final = re.compile(
-    r"((?<![A-Za-z0-9-])--?[a-z0-9-]{0,32}(?:password|passwd|secret|token|api-?key)[= ])"
+    rf"((?<![A-Za-z0-9-])--?[a-z0-9-]{{0,32}}(?:{NAMED})[= ])"
     r"([^\s\"',]{1,4096})",
     re.IGNORECASE,
 )

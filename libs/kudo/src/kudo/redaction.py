@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from kudo.api import Json, JsonObject
+from kudo.known_secrets import is_secret
 
 _MOST_FIELDS: Final = 20
 _LONGEST_NAME: Final = 300
@@ -120,12 +121,6 @@ class ErrorText:
 
     message: str
     causes: tuple[Cause, ...]
-
-
-def is_secret(obj: JsonObject) -> bool:
-    """Return whether an object is a Secret, in whatever version."""
-    api_version = obj.get("apiVersion")
-    return obj.get("kind") == "Secret" and "/" not in str(api_version)
 
 
 def redacted(words: ErrorText, about: JsonObject) -> ErrorText:

@@ -11,11 +11,10 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_kudo.redaction.known_values import MARK, MOST_VALUES, KnownValues
-from kubectl_kudo.redaction.names import is_sensitive
 from kubectl_kudo.redaction.objects import Redactor
 from kubectl_kudo.redaction.templates import parameters_of_secrets
 from kubectl_kudo.redaction.texts import redact_text
+from kudo.known_secrets import MARK, MOST_VALUES, KnownValues, is_sensitive
 
 JsonObject = dict[str, Any]
 PEM = "-----BEGIN RSA PRIVATE KEY-----\nMIIabc\nDEFghi\n-----END RSA PRIVATE KEY-----"
@@ -45,6 +44,19 @@ def redacted(*objects: JsonObject) -> list[JsonObject]:
 )
 def test_names_of_secrets(name: str) -> None:
     assert is_sensitive(name)
+
+
+@pytest.mark.parametrize("word", ["passphrase", "credential", "access-key", "private-key"])
+def test_a_word_means_a_secret_as_a_name_in_a_text_and_as_a_flag(word: str) -> None:
+    assert is_sensitive(word)
+    for text in (f"{word}: s3cr3t-value", f"run --{word} s3cr3t-value"):
+        assert redact_text(text, KnownValues()) == text.replace("s3cr3t-value", MARK)
+
+
+@pytest.mark.parametrize("word", ["ttl", "expiry", "length", "path"])
+def test_a_word_after_it_means_a_reference_as_a_name_and_in_a_text(word: str) -> None:
+    assert not is_sensitive(f"token_{word}")
+    assert redact_text(f"token_{word}=3600s", KnownValues()) == f"token_{word}=3600s"
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from kubectl_kudo.redaction.names import is_sensitive
+from kudo.known_secrets import is_sensitive
 from kudo_harness.matching import (
     Difference,
     Match,

@@ -11,13 +11,13 @@ from kubectl_kudo.core.report import Report
 from kubectl_kudo.core.session import Session
 from kubectl_kudo.core.writes import Sent
 from kubectl_kudo.get.recent_events import Event
-from kubectl_kudo.redaction.known_values import KnownValues
 from kubectl_kudo.redaction.objects import Redactor
 from kubeio.client import Client
 from kubeio.errors import KubeError
 from kubeio.kinds import EVENTS, SECRETS
 from kubeio.resource import Resource
 from kubeio.types import Transform
+from kudo.known_secrets import KnownValues
 
 JsonObject = dict[str, Any]
 

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from kubectl_kudo.core.output import without_bookkeeping
 from kubectl_kudo.redaction.objects import Redactor
+from kudo.known_secrets import COPIES
 from kudo.readable_yaml import dump
 from kudo_harness.findings import Findings
 from kudo_harness.suite import DEFAULT_LIMITS
@@ -26,12 +27,6 @@ _MOST_CHARACTERS: Final = 64_000
 """Characters of one text, and of all texts of an object together."""
 _DEEPEST: Final = 40
 _LEFT_OUT: Final = "…"
-_BOOKKEEPING: Final = frozenset(
-    {
-        "kubectl.kubernetes.io/last-applied-configuration",
-        "kudo.dev/last-applied-configuration",
-    }
-)
 
 
 def shown_object(obj: JsonObject, paths: Sequence[Path], redactor: Redactor) -> list[str]:
@@ -99,7 +94,7 @@ def _readable(obj: JsonObject) -> JsonObject:
     kept = without_bookkeeping(obj)["metadata"]
     annotations = kept.get("annotations")
     if isinstance(annotations, dict):
-        own = {key: one for key, one in annotations.items() if key not in _BOOKKEEPING}
+        own = {key: one for key, one in annotations.items() if key not in COPIES}
         kept = {key: one for key, one in kept.items() if key != "annotations"}
         kept |= {"annotations": own} if own else {}
     return {**obj, "metadata": kept}

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from kudo.known_secrets import SECRET_FIELDS
 from kudo_harness.findings import Place
 
 PathElement = str | int
@@ -19,7 +20,6 @@ MOST_SHOWN: Final = 200
 _READ: Final = 50
 """Entries of a mapping or list that a message reads; a value may be a megabyte."""
 _HIDDEN: Final = "(left out, since it is of a Secret)"
-_SECRET_FIELDS: Final = frozenset({"data", "stringData"})
 
 
 class Absent:
@@ -102,7 +102,7 @@ def is_secret(kind: object, path: Path) -> bool:
         return False
     whole = path in {(), ("metadata",)}
     # kubectl apply keeps the whole object in an annotation.
-    return whole or path[0] in _SECRET_FIELDS or path[:2] == ("metadata", "annotations")
+    return whole or path[0] in SECRET_FIELDS or path[:2] == ("metadata", "annotations")
 
 
 def path_text(path: Path) -> str:

@@ -24,7 +24,8 @@ from typing import Final, Literal
 
 from gotemplate import unquote
 from kudo.api import Json, JsonObject
-from kudo.redaction import is_secret, without_keys
+from kudo.known_secrets import is_secret
+from kudo.redaction import without_keys
 
 Reason = Literal["UnknownField", "DuplicateListKey"]
 

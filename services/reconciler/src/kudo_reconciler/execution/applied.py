@@ -16,8 +16,8 @@ from typing import Final, Self
 import orjson
 
 from kudo.api import JsonObject
+from kudo.known_secrets import is_secret
 from kudo.objects.inventory.digest import MOST_BYTES
-from kudo.redaction import is_secret
 from kudo_reconciler.execution.task_context import TaskContext
 
 MOST_OBJECTS: Final = 100

@@ -1,11 +1,52 @@
-"""Values that are secret, wherever they occur: as they are, in base64, in a URL, in JSON."""
+"""What is a secret: fields of Secrets, names of fields and variables, and values that are known.
+
+Everything that is logged, reported or bundled asks this module.
+"""
 
 import base64
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 from urllib.parse import quote, quote_plus
+
+from kudo import names
+
+SECRET_FIELDS: Final = frozenset({"data", "stringData"})
+"""Fields of a Secret that hold its values."""
+COPIES: Final = frozenset(
+    {"kubectl.kubernetes.io/last-applied-configuration", names.ANNOTATION_LAST_APPLIED}
+)
+"""Annotations that contain the object once more."""
+
+_WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_LONGEST: Final = 256
+"""Characters of a name that are looked at."""
+
+_ANYWHERE: Final = (
+    *("password", "passwd", "passphrase", "secret", "token", "credential"),
+    *("apikey", "accesskey", "privatekey", "signingkey", "encryptionkey"),
+)
+"""Parts of names without separators, as in `dbpassword`; before `key` a text may have one."""
+_WORDS: Final = frozenset({"pwd", "pass", "passwds", "jwt", "htpasswd"})
+_WORDS_OF_USERS: Final = frozenset({"key", "keys", "auth", "pin", "salt"})
+"""Words that Kubernetes uses for other things, as in `topologyKey`."""
+_REFERENCES: Final = frozenset(
+    {
+        *("name", "names", "namespace", "ref", "refs", "reference", "references", "selector"),
+        *("file", "files", "path", "paths", "dir", "mount", "policy"),
+        *("seconds", "ttl", "expiration", "expiry", "timeout", "length", "size", "count"),
+        *("type", "kind", "version", "enabled", "required", "mode"),
+    }
+)
+"""Last words of names of fields that say where a secret is, or what it is like."""
+
+NAMED: Final = "|".join(
+    (*(re.sub("key$", "[-_]?key", part) for part in _ANYWHERE), r"\bpwd"),
+)
+"""Pattern of such a part in a text."""
+NOT_REFERENCED: Final = rf"(?!s?[-_]?(?:{'|'.join(sorted(_REFERENCES))})\b)"
+"""Pattern of what does not follow it: the last word of a reference."""
 
 MARK: Final = "(redacted)"
 MOST_VALUES: Final = 500
@@ -26,6 +67,29 @@ _COMMON: Final = frozenset(
 )
 _CERTIFICATE: Final = "-----BEGIN CERTIFICATE-----"
 _PRIVATE: Final = "PRIVATE KEY-----"
+
+
+def is_secret(obj: Mapping[str, object]) -> bool:
+    """Return whether an object is a Secret, in whatever version."""
+    api_version = obj.get("apiVersion")
+    return obj.get("kind") == "Secret" and "/" not in str(api_version)
+
+
+def is_sensitive(name: str, *, of_user: bool = False) -> bool:
+    """Return whether a value of this name is a secret.
+
+    Args:
+        name: As it stands, such as `DB_PASSWORD` or `apiKey`.
+        of_user: Whether a user chose the name, as that of a parameter, an environment variable or
+            a key of a ConfigMap. Then `key` alone is enough.
+    """
+    words = [word.lower() for word in _WORD.findall(name[:_LONGEST])]
+    if not words or words[-1] in _REFERENCES:
+        return False
+    joined = "".join(words)
+    if any(part in joined for part in _ANYWHERE) or not _WORDS.isdisjoint(words):
+        return True
+    return of_user and "public" not in words and not _WORDS_OF_USERS.isdisjoint(words)
 
 
 class KnownValues:
