@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from kubectl_kudo.core.output import JsonObject
+from kubectl_kudo.state.runs import message_of
 
 _TEXT: Final = 400
 
@@ -45,7 +46,7 @@ def because(obj: JsonObject) -> str:
 
 def told(obj: JsonObject) -> str:
     """Return reason and message of a status, condition or event in one line."""
-    text = " ".join(str(obj.get("message") or "").split())
+    text = " ".join(message_of(obj).split())
     text = text if len(text) <= _TEXT else f"{text[:_TEXT]}..."
     return ": ".join(filter(None, (str(obj.get("reason") or ""), text)))
 

@@ -22,11 +22,18 @@ from kubectl_kudo.get.parameters import Parameter
 from kubectl_kudo.state.children import Member
 from kubectl_kudo.state.next_commands import flags_of
 from kubectl_kudo.state.not_in_force import not_in_force
-from kubectl_kudo.state.runs import key_of, run_facts
+from kubectl_kudo.state.runs import (
+    FATAL_ERROR,
+    at_fault,
+    key_of,
+    message_of,
+    run_facts,
+    status_of,
+)
 from kubectl_kudo.state.suspension import is_deleting, is_suspended, suspension
+from kudo.task_messages import cause_in
 
 _LONGEST_VALUE = 60
-_LONGEST_MESSAGE = 300
 _MOST_SIBLINGS = 20
 """Objects of one owner that are shown; a StatefulSet may have thousands of pods."""
 _MOST_ORPHANS = 5
@@ -104,7 +111,7 @@ def _ready(instance: JsonObject) -> str:
     found = condition(instance)
     text = cell(found.get("status"))
     if found.get("reason"):
-        message = printable(str(found.get("message") or ""), _LONGEST_MESSAGE)
+        message = printable(message_of(found))
         text = f"{text} ({found['reason']}{f': {message}' if message else ''})"
     return f"{text}, being deleted" if is_deleting(instance) else text
 
@@ -140,13 +147,18 @@ def _plans(description: Description, now: datetime) -> Iterator[Sequence[str]]:
             printable(name),
             _plan_state(description, name, entry),
             f"{since(str(updated), now)} ago" if updated else NONE,
-            printable(str(entry.get("message") or ""), _LONGEST_MESSAGE),
+            printable(_plan_message(name, entry)),
         )
 
 
 def _plan_state(description: Description, name: str, entry: JsonObject) -> str:
     state, facts = description.plan_state(name, entry), run_facts(description.instance, entry)
     return f"{state} ({', '.join(facts)})" if facts else state
+
+
+def _plan_message(name: str, entry: JsonObject) -> str:
+    """Return the message of a plan; that of its step if it has failed."""
+    return at_fault(name, entry)[1] if status_of(entry) == FATAL_ERROR else message_of(entry)
 
 
 def _children(description: Description) -> str:
@@ -207,7 +219,7 @@ def _events(description: Description, now: datetime) -> Iterator[Sequence[str]]:
             printable(event.type),
             printable(event.reason),
             printable(event.about),
-            printable(event.message, _LONGEST_MESSAGE),
+            printable(cause_in(event.message)),
         )
 
 

@@ -17,6 +17,7 @@ from kubectl_kudo.state.runs import (
     entry_of,
     key_of,
     last_executed,
+    message_of,
     status_of,
 )
 from kubectl_kudo.state.waiting import wait_and_show
@@ -96,7 +97,7 @@ async def _wait(session: Session, instance: JsonObject, running: RunId, limit: i
     _, entry = found
     if status_of(entry) == COMPLETE:
         raise CliError(f"plan {running.plan} of instance {target.key} was COMPLETE before")
-    message = f": {entry['message']}" if entry.get("message") else ""
+    message = f": {cause}" if (cause := message_of(entry)) else ""
     say(f"plan {running.plan} of instance {target.key} has ended with {status_of(entry)}{message}")
 
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from kubectl_kudo.core.cells import UNKNOWN, cell, duration, local_time, printable, seconds_since
 from kubectl_kudo.core.output import JsonObject
 from kubectl_kudo.core.table import columns
-from kubectl_kudo.state.runs import records, short_uid
+from kubectl_kudo.state.runs import message_of, records, short_uid
 
 _LONGEST = 60
 """Characters of a cell that is not wide."""
@@ -35,7 +35,7 @@ _COLUMNS = (
     _Column("FAILED STEP", lambda record: record.get("failedStep")),
     _Column("FINISHED", lambda record: local_time(record.get("finishedAt"), _TIME), wide=True),
     _Column("SUSPENDED", lambda record: _suspended(record), wide=True),
-    _Column("MESSAGE", lambda record: record.get("message"), wide=True),
+    _Column("MESSAGE", message_of, wide=True),
 )
 
 

@@ -22,6 +22,7 @@ from kubectl_kudo.state.runs import (
     entry_of,
     key_of,
     last_executed,
+    message_of,
     scheduled,
     status_of,
     used_uids,
@@ -212,7 +213,7 @@ def _not_ready(instance: JsonObject) -> str:
     """Return reason and message of the condition Ready if it is False, else an empty string."""
     for condition in (instance.get("status") or {}).get("conditions") or []:
         if condition.get("type") == "Ready" and condition.get("status") == "False":
-            return f" ({condition.get('reason')}: {condition.get('message')})"
+            return f" ({condition.get('reason')}: {message_of(condition)})"
     return ""
 
 
@@ -274,8 +275,8 @@ def progress(plan: str, entry: JsonObject) -> str:
     part, state = current_part(plan, entry)
     if status_of(state) == NEVER_RUN:
         return f"plan {plan} was not started yet"
-    message = f" ({clean(str(state['message']))})" if state.get("message") else ""
-    return f"{part} is {status_of(state)}{message}"
+    message = message_of(state)
+    return f"{part} is {status_of(state)}{f' ({clean(message)})' if message else ''}"
 
 
 def _uid(instance: JsonObject) -> str:

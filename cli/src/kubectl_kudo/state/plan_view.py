@@ -20,6 +20,7 @@ from kubectl_kudo.state.runs import (
     active,
     entries,
     last_executed,
+    message_of,
     run_facts,
     status_of,
 )
@@ -190,5 +191,5 @@ def _strategy(declared: JsonObject) -> str:
 
 def _state(part: JsonObject) -> str:
     # Pods and custom resources choose their messages, which become those of steps.
-    message = printable(str(part.get("message") or ""))
+    message = printable(message_of(part))
     return f"[{status_of(part)}] ({message})" if message else f"[{status_of(part)}]"

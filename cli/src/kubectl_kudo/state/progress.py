@@ -13,7 +13,16 @@ from kubectl_kudo.core.output import JsonObject
 from kubectl_kudo.core.terminal import Redrawn, terminal_size, word
 from kubectl_kudo.state.limits_ahead import TimeLimits
 from kubectl_kudo.state.plan_view import shown_plan
-from kubectl_kudo.state.runs import NEVER_RUN, PENDING, TERMINAL, active, entries, parts, status_of
+from kubectl_kudo.state.runs import (
+    NEVER_RUN,
+    PENDING,
+    TERMINAL,
+    active,
+    entries,
+    message_of,
+    parts,
+    status_of,
+)
 from kubectl_kudo.state.screen import Explanation, Explanations, fitted, rows_of
 from kubectl_kudo.state.step_progress import details, running_tasks
 from kubectl_kudo.state.suspension import MEANING, is_suspended, suspension
@@ -144,7 +153,7 @@ class Lines:
         self._write(f"{ahead.part}: {ahead.text}")
 
     def _show_part(self, uid: str, name: str, part: JsonObject) -> None:
-        status, message = status_of(part), str(part.get("message") or "")
+        status, message = status_of(part), message_of(part)
         before, said = self._seen.get((uid, name), (PENDING, ""))
         if status == NEVER_RUN or (before == status and message in {"", said}):
             return

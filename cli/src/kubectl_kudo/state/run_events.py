@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from kubectl_kudo.core.cells import printable
 from kubectl_kudo.core.output import JsonObject
 from kubectl_kudo.core.session import Session
+from kubectl_kudo.state.runs import message_of
 from kubeio.errors import KubeError
 from kubeio.kinds import EVENTS
 
@@ -70,7 +71,7 @@ def lines(events: Iterable[JsonObject], prefix: str, told: str = "") -> str:
 
 
 def _line(event: JsonObject, told: str) -> str:
-    reason, message = event.get("reason"), str(event.get("message") or "")
+    reason, message = event.get("reason"), message_of(event)
     return f"{reason} (see above)" if message and message in told else f"{reason}: {message}"
 
 

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from kudo.task_messages import cause_in
+
 JsonObject = dict[str, Any]
 
 NEVER_RUN = "NEVER_RUN"
@@ -96,12 +98,20 @@ def parts(plan: str, entry: JsonObject) -> Iterator[tuple[str, JsonObject]]:
             yield f"{name}.{step.get('name')}", step
 
 
+def message_of(part: JsonObject) -> str:
+    """Return the cause in the message of a part of a run, a condition or an event; empty if none.
+
+    The words before it are for asserts; see `kudo.task_messages`.
+    """
+    return cause_in(str(part.get("message") or ""))
+
+
 def at_fault(plan: str, entry: JsonObject) -> tuple[str, str]:
     """Return the deepest part that failed, and the message with the reason."""
     failed = [one for one in parts(plan, entry) if status_of(one[1]) == FATAL_ERROR]
     name = max((part for part, _ in failed), key=lambda part: part.count("."), default=plan)
-    messages = [str(part["message"]) for _, part in reversed(failed) if part.get("message")]
-    return name, next(iter(messages), "no message was recorded")
+    messages = (message_of(part) for _, part in reversed(failed))
+    return name, next(filter(None, messages), "no message was recorded")
 
 
 def current_part(plan: str, entry: JsonObject) -> tuple[str, JsonObject]:

@@ -11,9 +11,10 @@ from datetime import datetime
 from kubectl_kudo.core.cells import duration, printable, seconds_since
 from kubectl_kudo.core.output import JsonObject
 from kubectl_kudo.state.plan_view import is_pending, shown_plan
-from kubectl_kudo.state.runs import RUNNING, TERMINAL, entries, status_of
+from kubectl_kudo.state.runs import RUNNING, TERMINAL, entries, message_of, status_of
 from kubectl_kudo.state.screen import Explanation
 from kubectl_kudo.state.suspension import is_suspended
+from kudo.task_messages import cause_in
 
 _MOST = 3
 """Tasks of a step that are told of."""
@@ -46,8 +47,8 @@ class RunningTask:
     def text(self, now: datetime) -> str:
         """Return one line: for how long it runs, its failures, the next try, what it waits for."""
         facts = [f"task {self.name}{self._age(now)}", *self._retries(now)]
-        message = str(self.state.get("message") or "")
-        more = f": {printable(message)}" if message and message not in self.told else ""
+        message = message_of(self.state)
+        more = f": {printable(message)}" if message and message not in cause_in(self.told) else ""
         return f"{', '.join(facts)}{more}"
 
     def _age(self, now: datetime) -> str:

@@ -16,6 +16,7 @@ from kubectl_kudo.state.runs import (
     current_part,
     entries,
     last_executed,
+    message_of,
     status_of,
 )
 from kubectl_kudo.state.step_progress import running_tasks
@@ -26,10 +27,6 @@ NO_LEADER: Final = "no reconciler holds the Lease"
 _FOREGROUND: Final = "foregroundDeletion"
 _KNOWN: Final = frozenset({FINALIZER_CLEANUP, FINALIZER_CLUSTER_RESOURCES, _FOREGROUND, "orphan"})
 """Finalizers of KUDO, and of Kubernetes while it deletes or releases what an object owns."""
-_PREFIX: Final = re.compile(
-    r"(A transient error when executing task \S+\. Will retry\. "
-    r"|Error during execution: fatal error: \S+ failed in \S+: )"
-)
 _POD: Final = re.compile(r"\bpod [-a-z0-9]+/(?=[-.a-z0-9]+: )")
 
 
@@ -100,7 +97,7 @@ def _run(instance: JsonObject, run: RunId, now: datetime, hindrance: str) -> str
     part, state = current_part(run.plan, entry)
     started = [str(one.state["startedAt"]) for one in running_tasks(instance) if one.step == part]
     since = _since(min(started, default=entry.get("startedAt")), now, " for {}")
-    message = str(state.get("message") or "")
+    message = message_of(state)
     does = "waits" if message else "runs"
     at = f" at {_within(run.plan, part)}" if part != run.plan else ""
     return f"plan {run.plan} {does}{since}{at}" + (f": {_essence(message)}" if message else "")
@@ -110,7 +107,7 @@ def _readiness(instance: JsonObject, now: datetime) -> str:
     ready = _condition(instance, "Ready")
     if not ready:
         return "no plan has run yet"
-    reason, message = ready.get("reason"), ready.get("message")
+    reason, message = ready.get("reason"), message_of(ready)
     if ready.get("status") != "True":
         since = _since(ready.get("lastTransitionTime"), now, " for {}")
         return f"not ready{since}: {reason}" + (f": {message}" if message else "")
@@ -124,10 +121,9 @@ def _condition(instance: JsonObject, kind: str) -> JsonObject:
 
 
 def _essence(message: str) -> str:
-    """Return a message without what the line says already, and from the pod that it blames."""
-    text = _PREFIX.sub("", message, count=1)
-    blamed = _POD.search(text)
-    return f"pod {text[blamed.end() :]}" if blamed else text
+    """Return a message from the pod that it blames."""
+    blamed = _POD.search(message)
+    return f"pod {message[blamed.end() :]}" if blamed else message
 
 
 def _within(plan: str, part: str) -> str:

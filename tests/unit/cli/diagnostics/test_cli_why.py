@@ -301,8 +301,7 @@ Run: kubectl describe quota -n kitchen
     lack_right: (
         FORBIDDEN,
         """\
-Cause: instance tea: plan deploy is IN_PROGRESS since 25m, at step main.app: A
-  transient error when executing task deploy.main.app.pot. Will retry.
+Cause: instance tea: plan deploy is IN_PROGRESS since 25m, at step main.app:
   deployments.apps "tea" is forbidden: User
   "system:serviceaccount:kitchen:default" cannot patch resource
 Next: give the account the rights that it lacks

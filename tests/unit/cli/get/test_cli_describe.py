@@ -178,3 +178,20 @@ def test_orphans_are_a_line_only_where_there_are_some(kudo: Cli, shop: FakeApi) 
     assert line in kudo("describe", "instance", "tea").out.splitlines()
     data = json.loads(kudo("describe", "instance", "tea", "-o", "json").out)
     assert (data["orphans"], data["orphansLeftOut"]) == (orphans, 2)
+
+
+def test_a_failed_plan_shows_its_message_and_advice_in_full(kudo: Cli, shop: FakeApi) -> None:
+    advice = f"{'x' * 400}; give ServiceAccount bob permission to patch deployments.apps"
+    words = "Error during execution: fatal error: kitchen/tea failed in deploy.main.app.pot: "
+    tea = shop.objects["instances", "tea"]
+    status("FATAL_ERROR", message=words + advice)(tea)
+    tea["status"]["conditions"] = [
+        {"type": "Ready", "status": "Unknown", "reason": "PlanInFatalError", "message": advice}
+    ]
+
+    shown = kudo("describe", "instance", "tea").out
+
+    ready, plans = shown.partition("Plans:")[::2]
+    assert f"(PlanInFatalError: {advice})" in ready
+    assert advice in plans.partition("Children")[0]
+    assert "fatal error" not in shown

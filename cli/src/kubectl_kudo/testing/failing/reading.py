@@ -18,6 +18,7 @@ from kubeio.kinds import EVENTS, SECRETS
 from kubeio.resource import Resource
 from kubeio.types import Transform
 from kudo.known_secrets import KnownValues
+from kudo.task_messages import cause_in
 
 JsonObject = dict[str, Any]
 
@@ -135,6 +136,6 @@ def _written(obj: JsonObject) -> int:
 
 
 def _line(event: Event) -> str:
-    message = " ".join(event.message.split())[:_LONGEST_EVENT]
+    message = " ".join(cause_in(event.message).split())[:_LONGEST_EVENT]
     times = f" (x{event.count})" if event.count > 1 else ""
     return f"{event.time} {event.type} {event.reason}: {message}{times}"

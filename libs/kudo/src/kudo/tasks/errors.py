@@ -6,6 +6,7 @@ again with backoff. There is no third kind of failure.
 
 from dataclasses import dataclass
 
+from kudo import task_messages
 from kudo.problems import KudoError
 
 
@@ -47,8 +48,8 @@ class TaskPath:
     def fatal_message(self, error: TaskError) -> str:
         """Return the message that the step gets, as the original words it."""
         if error.reason in {"UnknownTaskName", "TaskBuildError"}:
-            return f"{self.instance} fatal error:  {error}"
-        return f"Error during execution: fatal error: {self.instance} failed in {self}: {error}"
+            return task_messages.undefined(self.instance, str(error))
+        return task_messages.fatal(self.instance, str(self), str(error))
 
     def transient_message(self, error: TaskError) -> str:
-        return f"A transient error when executing task {self}. Will retry. {error}"
+        return task_messages.transient(str(self), str(error))

@@ -11,6 +11,7 @@ import logging
 from dataclasses import dataclass
 from functools import partial
 
+from kudo import task_messages
 from kudo.api import (
     ExecutionStatus,
     Instance,
@@ -210,7 +211,7 @@ class Scheduled:
             return await self.ending.fail(instance, version, status, unreadable[0].reason, text)
         missing = await self._missing_children(key, memory)
         if missing is not None:
-            text = f"Error during execution: fatal error: {missing}"
+            text = f"{task_messages.FAILED}{missing}"
             return await self.ending.fail(instance, version, status, missing.reason, text)
         writer = StatusWriter(self.context.instances, instance, status)
         run = Run(

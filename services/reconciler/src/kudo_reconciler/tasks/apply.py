@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Self
 
 from kubeio.errors import NotFound
+from kudo import task_messages
 from kudo.api import JsonObject
 from kudo.health import Health, State, health_of
 from kudo.names import FINALIZER_CLUSTER_RESOURCES
@@ -320,8 +321,7 @@ class ApplyTask:
         self, obj: JsonObject, health: Health, context: TaskContext
     ) -> FatalTaskError:
         metadata, message = obj["metadata"], await self._message(obj, health, context)
-        where = f"{metadata.get('namespace', '')}/{metadata['name']}"
-        text = f"object {where} is NOT healthy: fatal error: HealthUtil: {message}"
+        text = task_messages.unhealthy(metadata.get("namespace", ""), metadata["name"], message)
         return FatalTaskError("FailedTerminalStateError", text)
 
     async def _unseen(self, context: TaskContext) -> list[AppliedObject]:

@@ -15,7 +15,7 @@ from typing import Self
 
 from kubeio import jsonpatch
 from kubeio.errors import ApiError, Conflict, ConnectionLost
-from kudo import children
+from kudo import children, task_messages
 from kudo.api import Instance, JsonObject, OperatorVersion
 from kudo.children import Child, ChildUpdate, Kin
 from kudo.health import State, failed_plan, health_of
@@ -257,8 +257,7 @@ def _result(
     if health.state is State.FAILED:
         raise FatalTaskError(
             "FailedTerminalStateError",
-            f"object {child.namespace}/{child.name} is NOT healthy: fatal error: HealthUtil: "
-            f"{health.message}",
+            task_messages.unhealthy(child.namespace, child.name, health.message),
         )
     awaits = context.awaited(seen)
     return TaskResult(done=last and health.healthy, message=health.message, awaits=awaits)

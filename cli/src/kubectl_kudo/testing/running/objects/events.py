@@ -2,6 +2,7 @@
 
 from typing import Any, Final
 
+from kubectl_kudo.state.runs import message_of
 from kubeio.client import Client
 from kubeio.errors import KubeError
 from kubeio.kinds import EVENTS
@@ -37,7 +38,7 @@ def _moment(event: JsonObject) -> str:
 def _line(event: JsonObject) -> str:
     about: Any = event.get("involvedObject")
     about = about if isinstance(about, dict) else {}
-    message = str(event.get("message") or "").strip()
+    message = message_of(event).strip()
     return (
         f"{_moment(event)}\t{event.get('type')}\t{about.get('kind')} {about.get('name')}\t"
         f"{event.get('reason')}\t{message[:_LONGEST]}"
