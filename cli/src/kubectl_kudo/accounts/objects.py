@@ -1,10 +1,15 @@
-"""The ServiceAccount, Roles and bindings that give an Instance's account its rights."""
+"""The ServiceAccount, Roles and bindings that give an Instance's account its rights.
 
-from collections.abc import Sequence
+As text they are YAML with comments that say what needs each rule.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, repeat
 
-from kubectl_kudo.accounts.found import Reconciler
-from kubectl_kudo.accounts.names import cluster_role_name, role_name
+from kubectl_kudo.accounts.actors import Reconciler
+from kubectl_kudo.core.cells import printable
 from kubectl_kudo.core.output import JsonObject
 from kubeio.kinds import (
     CLUSTER_ROLE_BINDINGS,
@@ -15,8 +20,11 @@ from kubeio.kinds import (
 )
 from kubeio.resource import Resource
 from kudo.permissions import Rights, Rule
+from kudo.readable_yaml import dump
 from kudo.tenancy import DEFAULT_ACCOUNT
 
+_MOST_SOURCES = 10
+_LONGEST = 500
 _RBAC = "rbac.authorization.k8s.io"
 
 
@@ -109,3 +117,41 @@ def _object(kind: Resource, name: str, owner: Owner) -> JsonObject:
     where = {"namespace": owner.namespace} if kind.namespaced else {}
     metadata = {"name": name, **where}
     return {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": metadata}
+
+
+def role_name(instance: str) -> str:
+    """Return the name of an Instance's Role and RoleBinding."""
+    return f"kudo-{instance}"
+
+
+def cluster_role_name(namespace: str, instance: str) -> str:
+    """Return a name that no two Instances share: names of Instances contain no colon."""
+    return f"kudo:{namespace}:{instance}"
+
+
+def text_of(documents: Iterable[Document], notes: Iterable[str] = ()) -> str:
+    """Return a stream of YAML documents; the notes are comments above them."""
+    head = "".join(f"# Note: {printable(note, _LONGEST)}\n" for note in notes)
+    return head + "".join(map(_document, documents))
+
+
+def _document(document: Document) -> str:
+    comments = "".join(f"# {printable(text, _LONGEST)}\n" for text in document.comments)
+    rest = {key: value for key, value in document.object.items() if key != "rules"}
+    rules = "".join(map(_rule, document.rules))
+    return f"---\n{comments}{dump(rest)}" + (f"rules:\n{rules}" if rules else "")
+
+
+def _rule(rule: Rule) -> str:
+    # Texts of packages are in comments, too: `printable` keeps each in one line.
+    comments = "".join(f"  # {printable(text, _LONGEST)}\n" for text in _sources(rule))
+    # A list of JSON is one of YAML, and takes one line.
+    fields = (f"{key}: {json.dumps(values)}" for key, values in rule.to_wire().items())
+    return comments + "".join(map("{}{}\n".format, chain(["  - "], repeat("    ")), fields))
+
+
+def _sources(rule: Rule) -> Iterator[str]:
+    yield from rule.sources[:_MOST_SOURCES]
+    more = len(rule.sources) - _MOST_SOURCES
+    if more > 0:
+        yield f"and {more} more"

@@ -8,7 +8,7 @@ from kubectl_kudo.core.command import Command
 from kubectl_kudo.core.errors import CliError, UsageError
 from kubectl_kudo.core.files import write_file
 from kubectl_kudo.core.output import check_format, say, talk
-from kubectl_kudo.packages.verify_package import report
+from kubectl_kudo.packages.verify import report
 from kudo.authoring.archive import archive_name, collect, pack
 from kudo.packages import locate_in_archive, read_package
 from kudo.packages.location import packed

@@ -37,17 +37,16 @@ from kubectl_kudo.instances.in_cluster import install_in_cluster
 from kubectl_kudo.instances.install_or_upgrade import bring_to
 from kubectl_kudo.instances.offline import try_install
 from kubectl_kudo.instances.replace_versions import check_replaceable
+from kubectl_kudo.packages.install_checks import verify_before_install
 from kubectl_kudo.packages.install_set import (
     InstallSet,
     checked_instance,
     install_set_of,
     versions_of,
 )
-from kubectl_kudo.packages.install_verification import verify_before_install
 from kubectl_kudo.packages.installation import Installation
-from kubectl_kudo.packages.installed import check_namespace, find_installed
+from kubectl_kudo.packages.installed import check_namespace, find_installed, with_dependencies
 from kubectl_kudo.packages.new_namespace import check_new, namespace_exists, new_namespace
-from kubectl_kudo.packages.resolving import with_dependencies
 from kubectl_kudo.packages.sources import found as found_package
 from kubeio.errors import ConfigError, ConnectionLost
 from kudo.packages import Located, Resolution

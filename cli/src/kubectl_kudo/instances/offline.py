@@ -16,13 +16,13 @@ from kubectl_kudo.core.output import JsonObject
 from kubectl_kudo.core.report import Report
 from kubectl_kudo.core.session import namespace_of, report_of
 from kubectl_kudo.instances.given_account import with_account
+from kubectl_kudo.packages.install_checks import verify_before_install
 from kubectl_kudo.packages.install_set import (
     InstallSet,
     checked_instance,
     install_set_of,
     versions_of,
 )
-from kubectl_kudo.packages.install_verification import verify_before_install
 from kubectl_kudo.packages.installation import described
 from kubectl_kudo.packages.installed_versions import no_cluster
 from kubectl_kudo.packages.new_namespace import new_namespace

@@ -28,11 +28,10 @@ from kubectl_kudo.core.values import given_values
 from kubectl_kudo.instances.replace_versions import check_replaceable, run_children_again
 from kubectl_kudo.instances.update import update
 from kubectl_kudo.instances.upgrade_checks import Steps, check_newer, steps_of
+from kubectl_kudo.packages.install_checks import verify_before_install
 from kubectl_kudo.packages.install_set import InstallSet, as_declared, install_set_of
-from kubectl_kudo.packages.install_verification import verify_before_install
 from kubectl_kudo.packages.installation import Installation, described
-from kubectl_kudo.packages.installed import find_installed
-from kubectl_kudo.packages.resolving import with_dependencies
+from kubectl_kudo.packages.installed import find_installed, with_dependencies
 from kubectl_kudo.packages.sources import found
 from kubectl_kudo.state.next_commands import flags_of
 from kubectl_kudo.state.outcome import triggered, triggered_plan

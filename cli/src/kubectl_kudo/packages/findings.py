@@ -1,11 +1,17 @@
-"""Prints findings of the verification as text, as data, or as SARIF."""
+"""Prints findings of the verification as text, as data, or as SARIF 2.1.0 for code scanning."""
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
+from urllib.parse import quote
 
+from kubectl_kudo import __version__
 from kubectl_kudo.core.output import JsonObject, one, say
 from kubectl_kudo.core.terminal import continued, word
 from kudo.verification import Finding
+from kudo.verification.codes import CODES
+
+_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
 def print_findings(findings: Sequence[Finding], output: str, root: Path) -> None:
@@ -17,8 +23,6 @@ def print_findings(findings: Sequence[Finding], output: str, root: Path) -> None
         root: The folder or archive of the package, which paths in SARIF begin with.
     """
     if output == "sarif":
-        from kubectl_kudo.packages.sarif import sarif
-
         print(one(sarif(findings, root), "json"), end="")
     elif output:
         print(one(_data(findings), output), end="")
@@ -77,3 +81,59 @@ def _print(findings: Sequence[Finding]) -> None:
         say(f"{fixable} of them can be corrected by --fix")
     if not errors:
         say("package is valid")
+
+
+def sarif(findings: Sequence[Finding], root: Path) -> JsonObject:
+    """Return a SARIF log with one run.
+
+    Args:
+        findings: Its results.
+        root: The folder of the package; URIs are relative to the working directory.
+    """
+    codes = list(dict.fromkeys(finding.code for finding in findings))
+    driver = {
+        "name": "kubectl-kudo",
+        "semanticVersion": __version__,
+        "rules": [_rule(code) for code in codes],
+    }
+    results = [_result(finding, codes.index(finding.code), root) for finding in findings]
+    run = {
+        "tool": {"driver": driver},
+        "columnKind": "unicodeCodePoints",
+        "results": results,
+    }
+    return {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
+
+
+def _rule(code: str) -> JsonObject:
+    rule: JsonObject = {"id": code}
+    if code in CODES:
+        rule["shortDescription"] = {"text": CODES[code]}
+    return rule
+
+
+def _result(finding: Finding, rule: int, root: Path) -> JsonObject:
+    text = finding.problem.message
+    if finding.suggestion:
+        text = f"{text}; {finding.suggestion}"
+    return {
+        "ruleId": finding.code,
+        "ruleIndex": rule,
+        "level": finding.severity.value,
+        "message": {"text": text},
+        "locations": [{"physicalLocation": _location(finding, root)}],
+    }
+
+
+def _location(finding: Finding, root: Path) -> JsonObject:
+    place = finding.place
+    path = Path(os.path.relpath(root / place.file))
+    location: JsonObject = {
+        "artifactLocation": {"uri": quote(path.as_posix(), errors="surrogateescape")}
+    }
+    if place.line:
+        region = {"startLine": place.line}
+        if place.column:
+            region["startColumn"] = place.column
+        location["region"] = region
+    return location

@@ -1,19 +1,24 @@
-"""Checks of `install` before it creates anything: pure functions over the objects to create."""
+"""Checks of `install` and `upgrade` before they create anything: names, values, verification."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
+from kubectl_kudo.core.arguments import Args
 from kubectl_kudo.core.errors import CliError, ExitCode, listed
 from kubectl_kudo.core.naming import name_fault
+from kubectl_kudo.core.output import talk
 from kubectl_kudo.core.suggestions import did_you_mean
 from kubectl_kudo.core.terminal import word
+from kubectl_kudo.packages.findings import located_message
 from kubeio.names import MAX_LABEL, MAX_SUBDOMAIN
 from kudo.api import OperatorVersion
 from kudo.names import PLAN_DEPLOY
-from kudo.packages import PackageObjects
+from kudo.packages import Located, PackageObjects, Resolution
 from kudo.parameters import check_value, missing_required
-from kudo.problems import Problem
+from kudo.problems import MOST_PROBLEMS, Problem
+from kudo.verification import softened, verify, verify_dependencies
+from kudo.verification.codes import OF_NEW_INSTANCES
 
 _VERSION: Final = re.compile(r"v?(\d+)(?:\.(\d+))?(?:\.\d+)?(?:[-+][0-9A-Za-z.+-]*)?", re.ASCII)
 
@@ -127,3 +132,43 @@ def _without_deploy(version: OperatorVersion) -> Iterator[Problem]:
     if PLAN_DEPLOY not in version.plans:
         text = f"the package has no '{PLAN_DEPLOY}' plan, which a new instance runs"
         yield Problem("DeployPlanMissing", text, "operator.yaml: plans")
+
+
+def verify_before_install(args: Args, located: Located, resolution: Resolution) -> None:
+    """Refuse a package that has errors, and say how many warnings it has.
+
+    Args:
+        args: The command line, with `--skip-verify`.
+        located: The package.
+        resolution: The package with all that is installed with it.
+
+    Raises:
+        CliError: the package or a dependency has errors; the text lists them.
+    """
+    if args.skip_verify:
+        return
+    findings = softened((*verify(located.package), *verify_dependencies(located, resolution)))
+    errors = [
+        finding for finding in findings if finding.is_error and finding.code not in OF_NEW_INSTANCES
+    ]
+    if errors:
+        texts = [located_message(finding) for finding in errors[:MOST_PROBLEMS]]
+        more = len(errors) - len(texts)
+        texts += [f"and {more} more"] if more else []
+        lines = "\n  ".join("\n".join(texts).split("\n"))
+        raise CliError(
+            f"the package has {_counted(len(errors), 'error')}, so nothing is changed; correct "
+            f"that, or leave the verification out with --skip-verify:\n  {lines}",
+            code=ExitCode.INVALID,
+        )
+    tolerated = [finding for finding in findings if finding.tolerated]
+    for finding in tolerated[:MOST_PROBLEMS]:
+        talk(f"Warning: {located_message(finding)}")
+    warnings = sum(not finding.is_error for finding in findings)
+    if warnings > len(tolerated[:MOST_PROBLEMS]):
+        counted = _counted(warnings, "warning")
+        talk(f"Package verification: {counted}; kubectl kudo package verify shows them")
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from pydantic import ValidationError
 
+from kubectl_kudo.core.arguments import Args
 from kubectl_kudo.core.errors import CliError, ExitCode
 from kubectl_kudo.core.kinds import OPERATOR_VERSIONS
 from kubectl_kudo.core.output import JsonObject
@@ -12,10 +13,13 @@ from kubectl_kudo.core.session import Session
 from kubectl_kudo.core.terminal import word
 from kubectl_kudo.packages.install_checks import check_kubernetes
 from kubectl_kudo.packages.install_set import InstallSet
+from kubectl_kudo.packages.installed_versions import lookup_in, stored_requirements
+from kubectl_kudo.packages.resolving import resolve_names
 from kubeio.errors import Forbidden, NotFound
 from kubeio.kinds import NAMESPACES
 from kubeio.resource import Resource
 from kudo.api import OperatorVersion
+from kudo.packages import Located, Resolution, depends
 
 _NAMED_LISTS = ("tasks", "parameters")
 _SHOWN = 5
@@ -36,6 +40,19 @@ class Found:
     def get(self, kind: Resource, name: str) -> JsonObject | None:
         """Return an object of the package; None if it does not exist."""
         return self.objects.get((kind.plural, name))
+
+
+async def with_dependencies(session: Session, args: Args, located: Located) -> Resolution:
+    """Return the package with all that it depends on.
+
+    Raises:
+        InvalidInput: as of `resolve`.
+    """
+    if not depends(located.package):
+        return Resolution(located.package)
+    versions = (await session.client.list(OPERATOR_VERSIONS, namespace=session.namespace)).items
+    installed = lookup_in(session.namespace, versions)
+    return await resolve_names(located, installed, args, stored_requirements(versions))
 
 
 async def find_installed(

@@ -7,22 +7,15 @@ installed. What the repository does not have is taken from the namespace.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from kubectl_kudo.core.arguments import Args
 from kubectl_kudo.core.errors import CliError
-from kubectl_kudo.core.kinds import OPERATOR_VERSIONS
 from kubectl_kudo.core.output import talk
-from kubectl_kudo.core.session import Session
-from kubectl_kudo.packages.installed_versions import lookup_in, stored_requirements
 from kubectl_kudo.packages.sources import IndexSource, repository_of
+from kubectl_kudo.repositories.repository import Repositories
 from kudo.api import OperatorVersion, operator_version_name
-from kudo.packages import Located, Lookup, Requirement, Resolution, Stored, depends, resolve
+from kudo.packages import Located, Lookup, Requirement, Resolution, Stored, resolve
 from kudo.problems import InvalidInput, Problem
-
-if TYPE_CHECKING:
-    # Packages at a path need no network, so this is imported where it is used.
-    from kubectl_kudo.repositories.repository import Repositories
 
 _Answer = OperatorVersion | Located | InvalidInput
 
@@ -46,7 +39,7 @@ class _Search:
     """
 
     installed: Lookup
-    repository: "Callable[[], Repositories]"
+    repository: Callable[[], Repositories]
     repository_first: bool
 
     async def find(self, requirement: Requirement) -> _Answer:
@@ -86,19 +79,6 @@ class _Search:
         if isinstance(there, OperatorVersion) and isinstance(why, CliError):
             talk(f"Warning: {why}; using {there.metadata.name}, which is installed")
         return there
-
-
-async def with_dependencies(session: Session, args: Args, located: Located) -> Resolution:
-    """Return the package with all that it depends on.
-
-    Raises:
-        InvalidInput: as of `resolve`.
-    """
-    if not depends(located.package):
-        return Resolution(located.package)
-    versions = (await session.client.list(OPERATOR_VERSIONS, namespace=session.namespace)).items
-    installed = lookup_in(session.namespace, versions)
-    return await resolve_names(located, installed, args, stored_requirements(versions))
 
 
 async def resolve_without_cluster(located: Located, args: Args) -> Resolution:

@@ -4,24 +4,23 @@ A bare word is the name of a package in a repository, as in KUDO 0.19; it never 
 that name, so that adding a folder cannot change what a script installs.
 """
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from kubectl_kudo.core.arguments import Args
 from kubectl_kudo.core.errors import CliError, listed
 from kubectl_kudo.core.output import talk
+from kubectl_kudo.repositories.repository import Repositories, downloader_of, open_repository
+from kubectl_kudo.repositories.urls import shown_url
 from kudo.packages import Located, Requirement, locate
 from kudo.packages.files import DEFAULT_LIMITS
 from kudo.packages.location import is_url, locate_in_archive
 from kudo.packages.reader import ARCHIVE_SUFFIX
 from kudo.problems import InvalidInput, Problem
-
-if TYPE_CHECKING:
-    # Packages at a path need no network, so these are imported where they are used.
-    from kubectl_kudo.repositories.repository import Repositories
-    from kudo.repositories import Entry
+from kudo.repositories import BUILT_IN, Entry, choose
 
 
 class Source(Protocol):
@@ -54,9 +53,6 @@ class UrlSource:
     args: Args
 
     async def locate(self) -> Located:
-        from kubectl_kudo.repositories.repository import downloader_of
-        from kubectl_kudo.repositories.urls import shown_url
-
         shown = shown_url(self.url)
         found = await downloader_of(self.args).get(self.url, limit=DEFAULT_LIMITS.total_size)
         talk(f"{shown} is a remote {ARCHIVE_SUFFIX} package")
@@ -73,17 +69,15 @@ class IndexSource:
     """
 
     requirement: Requirement
-    repository: "Callable[[], Repositories]"
+    repository: Callable[[], Repositories]
 
-    async def choose(self) -> "Entry":
+    async def choose(self) -> Entry:
         """Return the entry of the version: of those that fit, the newest.
 
         Raises:
             InvalidInput: the index has none, or is not valid.
             CliError: there is no such repository, or its index cannot be downloaded.
         """
-        from kudo.repositories import BUILT_IN, choose
-
         asked, repository = self.requirement, self.repository()
         try:
             return choose(
@@ -116,13 +110,11 @@ def _elsewhere(problem: Problem) -> Problem:
     return Problem(problem.reason, f"{text}, {advice}", problem.field)
 
 
-def repository_of(args: Args) -> "Callable[[], Repositories]":
+def repository_of(args: Args) -> Callable[[], Repositories]:
     """Return a function that returns the repository that the flags name, always the same."""
     opened: list[Repositories] = []
 
-    def repository() -> "Repositories":
-        from kubectl_kudo.repositories.repository import open_repository
-
+    def repository() -> Repositories:
         if not opened:
             opened.append(open_repository(args, args.repo))
         return opened[0]
@@ -175,16 +167,12 @@ async def find(args: Args, headline: str = NOT_FOUND) -> Located:
 
 def found(args: Args, headline: str = NOT_FOUND) -> Located:
     """Return the package as `find` does, in a command without an event loop."""
-    import asyncio
-
     return asyncio.run(find(args, headline))
 
 
 def _shown(argument: str) -> str:
     if not is_url(argument):
         return argument
-    from kubectl_kudo.repositories.urls import shown_url
-
     return shown_url(argument)
 
 

@@ -6,7 +6,7 @@ from itertools import islice
 
 from pydantic import ValidationError
 
-from kubectl_kudo.accounts.found import Accounts, Reconciler, reconciler_of
+from kubectl_kudo.accounts.actors import Accounts, Reconciler, reconciler_of
 from kubectl_kudo.accounts.rights import RightsInCluster, Versions
 from kubectl_kudo.core.arguments import Args
 from kubectl_kudo.core.cells import printable

@@ -3,10 +3,9 @@
 import asyncio
 from collections.abc import Sequence
 
-from kubectl_kudo.accounts.found import Accounts, reconciler_of
-from kubectl_kudo.accounts.objects import Document, Owner, documents_of, impersonator
+from kubectl_kudo.accounts.actors import Accounts, reconciler_of
+from kubectl_kudo.accounts.objects import Document, Owner, documents_of, impersonator, text_of
 from kubectl_kudo.accounts.rights import RightsInCluster, Versions, rights_without_cluster
-from kubectl_kudo.accounts.text import text_of
 from kubectl_kudo.core.arguments import Args
 from kubectl_kudo.core.cells import printable
 from kubectl_kudo.core.errors import CliError, ExitCode, describe
@@ -20,8 +19,9 @@ from kubectl_kudo.packages.install_set import (
     install_set_of,
     versions_of,
 )
+from kubectl_kudo.packages.installed import with_dependencies
 from kubectl_kudo.packages.installed_versions import no_cluster
-from kubectl_kudo.packages.resolving import resolve_names, with_dependencies
+from kubectl_kudo.packages.resolving import resolve_names
 from kubectl_kudo.packages.sources import found as found_package
 from kubeio.errors import ConfigError, ConnectionLost
 from kudo.api import Instance

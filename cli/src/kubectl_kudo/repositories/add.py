@@ -1,16 +1,44 @@
 """`kubectl kudo repo add`: adds a repository to the list of the user."""
 
+import asyncio
+from urllib.parse import urlsplit
+
 from kubectl_kudo.core.arguments import Args, Flag
 from kubectl_kudo.core.command import Command
-from kubectl_kudo.core.errors import UsageError
+from kubectl_kudo.core.errors import CliError, UsageError, describe
+from kubectl_kudo.core.output import say, talk
+from kubectl_kudo.repositories.home import home_folder, load_settings, save_settings
+from kubectl_kudo.repositories.repository import client_of
+from kubectl_kudo.repositories.urls import fault_of, shown_url
+from kudo.problems import InvalidInput
+from kudo.repositories.settings import Repository
 
 
 def run(args: Args) -> None:
+    """Add a repository, unless its index cannot be read.
+
+    Raises:
+        CliError: it cannot be read, or the URL is none.
+        InvalidInput: there is a repository of that name.
+    """
     if len(args.arguments) != 2 or not all(args.arguments):
         raise UsageError("this command needs 2. name and url of the operator repository")
-    from kubectl_kudo.repositories.change_settings import add
-
-    add(args, *args.arguments)
+    name, url = args.arguments
+    home = home_folder(args)
+    settings = load_settings(home).with_repository(name, url)
+    headline = f'looks like "{shown_url(url)}" is not a valid operator repository or cannot be '
+    fault = _fault(name, url)
+    if fault:
+        raise CliError(f"{headline}reached: {fault}")
+    if not args.skip_check:
+        try:
+            _read_index(args, url)
+        except (CliError, InvalidInput) as error:
+            raise CliError(f"{headline}reached: {describe(error)}") from error
+    save_settings(home, settings)
+    say(f'"{name}" has been added to your repositories')
+    if settings.context != name:
+        talk(f"To use it by default: kubectl kudo repo context {name}; else add --repo {name}")
 
 
 COMMAND = Command(
@@ -25,3 +53,20 @@ COMMAND = Command(
         ("A folder of packages", "repo add local file:///srv/packages"),
     ),
 )
+
+
+def _fault(name: str, url: str) -> str:
+    if not name.isprintable() or name.startswith("-"):
+        return "the name must be printable and must not begin with -"
+    fault = fault_of(url)
+    if fault:
+        return fault
+    if Repository(name, url).is_abandoned:
+        return "it is the address of the former project, and nobody answers for who owns it now"
+    if urlsplit(url).username is not None:
+        return "the list is no place for credentials; set KUDO_REPO_USERNAME and KUDO_REPO_PASSWORD"
+    return ""
+
+
+def _read_index(args: Args, url: str) -> None:
+    asyncio.run(client_of(args, url).index())

@@ -3,14 +3,19 @@
 from kubectl_kudo.core.arguments import Args
 from kubectl_kudo.core.command import Command
 from kubectl_kudo.core.errors import UsageError
+from kubectl_kudo.repositories.home import home_folder, load_settings, save_settings
 
 
 def run(args: Args) -> None:
+    """Make a repository the one that commands use by default.
+
+    Raises:
+        InvalidInput: there is none of that name.
+    """
     if len(args.arguments) != 1:
         raise UsageError("need at least one argument, name of operator repository")
-    from kubectl_kudo.repositories.change_settings import set_context
-
-    set_context(args, args.arguments[0])
+    home = home_folder(args)
+    save_settings(home, load_settings(home).with_context(args.arguments[0]))
 
 
 COMMAND = Command(

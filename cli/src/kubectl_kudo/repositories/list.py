@@ -1,15 +1,35 @@
 """`kubectl kudo repo list`: prints the repositories of the user."""
 
 from kubectl_kudo.core.arguments import OUTPUT, Args, Flag
+from kubectl_kudo.core.cells import printable
 from kubectl_kudo.core.command import Command
 from kubectl_kudo.core.errors import no_arguments
+from kubectl_kudo.core.output import check_format, one, talk
+from kubectl_kudo.core.table import table
+from kubectl_kudo.repositories.home import home_folder, load_settings
+from kubectl_kudo.repositories.repository import abandoned
+from kubectl_kudo.repositories.urls import shown_place, shown_url
+from kudo.repositories.settings import BUILT_IN
 
 
 def run(args: Args) -> None:
+    """Print the repositories; warn of one that is not used."""
     no_arguments("repo list", args.arguments)
-    from kubectl_kudo.repositories.change_settings import show
-
-    show(args)
+    check_format(args.output)
+    settings = load_settings(home_folder(args))
+    context = settings.context or BUILT_IN
+    if args.output:
+        listed = [{"name": one.name, "url": shown_url(one.url)} for one in settings.all()]
+        print(one({"context": context, "repositories": listed}, args.output), end="")
+    else:
+        rows = [
+            ("*" * (each.name == context) + printable(each.name), shown_place(each))
+            for each in settings.all()
+        ]
+        print(table([("NAME", "URL"), *rows]), end="")
+    for each in settings.repositories:
+        if each.is_abandoned:
+            talk(f"Warning: {abandoned(each)}")
 
 
 COMMAND = Command(

@@ -3,14 +3,27 @@
 from kubectl_kudo.core.arguments import Args
 from kubectl_kudo.core.command import Command
 from kubectl_kudo.core.errors import UsageError
+from kubectl_kudo.core.output import say, talk
+from kubectl_kudo.repositories.home import home_folder, load_settings, save_settings
+from kudo.repositories.settings import BUILT_IN
 
 
 def run(args: Args) -> None:
+    """Remove repositories; those before one that does not exist stay removed.
+
+    Raises:
+        InvalidInput: there is none of a name.
+    """
     if not args.arguments:
         raise UsageError("need at least one argument, name of operator repository")
-    from kubectl_kudo.repositories.change_settings import remove
-
-    remove(args, args.arguments)
+    home = home_folder(args)
+    settings = load_settings(home)
+    for name in args.arguments:
+        before, settings = settings, settings.without(name)
+        save_settings(home, settings)
+        say(f'"{name}" has been removed from your repositories')
+        if settings.context != before.context:
+            talk(f'"{BUILT_IN}" is now the repository that commands use by default')
 
 
 COMMAND = Command(

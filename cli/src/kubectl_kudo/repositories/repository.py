@@ -2,13 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 from urllib.parse import urljoin, urlsplit
 
 from kubectl_kudo.core.arguments import Args
 from kubectl_kudo.core.cells import printable
 from kubectl_kudo.core.errors import CliError, ExitCode
 from kubectl_kudo.core.output import talk
+from kubectl_kudo.repositories.built_in import BuiltInRepository, examples
 from kubectl_kudo.repositories.cache import Cache, CachedIndex, sha256
 from kubectl_kudo.repositories.credentials import Credentials
 from kubectl_kudo.repositories.downloads.downloader import Downloader
@@ -16,13 +17,13 @@ from kubectl_kudo.repositories.downloads.results import DownloadError, Unreachab
 from kubectl_kudo.repositories.home import home_folder, load_settings
 from kubectl_kudo.repositories.urls import below, is_remote, shown_url
 from kubectl_kudo.verbosity.levels import tracer_of
+from kudo.packages import Located
+from kudo.packages.files import DEFAULT_LIMITS
+from kudo.packages.location import locate_in_archive
 from kudo.problems import InvalidInput, Problem
 from kudo.repositories.entry import Entry
 from kudo.repositories.index import INDEX_FILE, MAX_INDEX, Index, read_index
 from kudo.repositories.settings import BUILT_IN, Repository
-
-if TYPE_CHECKING:  # who only searches reads no package
-    from kudo.packages import Located
 
 _SHOWN = 3
 
@@ -97,15 +98,12 @@ class RepositoryClient:
         found = await self.downloader.get(url, limit=MAX_INDEX)
         return found.content or b""
 
-    async def locate(self, entry: Entry) -> "Located":
+    async def locate(self, entry: Entry) -> Located:
         """Return the package of an entry of this repository's index.
 
         Raises:
             InvalidInput: no URL has it, or it cannot be read.
         """
-        from kudo.packages.files import DEFAULT_LIMITS
-        from kudo.packages.location import locate_in_archive
-
         return locate_in_archive(*await self._package(entry, DEFAULT_LIMITS.total_size))
 
     async def _package(self, entry: Entry, limit: int) -> tuple[bytes, str]:
@@ -172,7 +170,7 @@ class Repositories(Protocol):
     async def index(self) -> Index:
         """Return the index."""
 
-    async def locate(self, entry: Entry) -> "Located":
+    async def locate(self, entry: Entry) -> Located:
         """Return the package of an entry of the index."""
 
 
@@ -192,8 +190,6 @@ def open_repository(args: Args, name: str = "") -> Repositories:
             raise CliError(abandoned(found), code=ExitCode.DENIED)
         talk(f"Warning: {abandoned(found)}. Packages come from {BUILT_IN} instead")
     if found.is_built_in or found.is_abandoned:
-        from kubectl_kudo.repositories.built_in import BuiltInRepository, examples
-
         return BuiltInRepository(examples())
     client = client_of(args, found.url, name=found.name)
     others = [one.name for one in settings.all() if one.name != found.name]

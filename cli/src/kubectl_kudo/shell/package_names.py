@@ -5,7 +5,7 @@ from kubectl_kudo.core.cells import printable
 from kubectl_kudo.core.output import JsonObject
 from kubectl_kudo.packages.sources import find, is_local
 from kubectl_kudo.repositories.repository import open_repository
-from kubectl_kudo.repositories.search_index import found
+from kubectl_kudo.repositories.search import found
 from kudo.packages import locate, to_objects
 
 
