@@ -10,10 +10,12 @@ from collections.abc import Sequence
 
 from kubectl_kudo import __version__
 from kubectl_kudo.catalogue import ROOT
-from kubectl_kudo.core.arguments import Args
+from kubectl_kudo.core.arguments import Args, Parser
 from kubectl_kudo.core.command import PROGRAM, Command, Group, find
 from kubectl_kudo.core.errors import ExitCode, bug, describe, exit_code
 from kubectl_kudo.core.terminal import cleaned_streams
+from kubectl_kudo.shell.complete import complete
+from kubectl_kudo.verbosity import log_to_stderr, show_traceback
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -58,8 +60,6 @@ def _run(argv: list[str]) -> None:
     if argv[:1] == ["help"]:
         argv = [*argv[1:], "--help"]
     if argv[:1] in (["__complete"], ["__completeNoDesc"]):
-        from kubectl_kudo.shell.complete import complete
-
         complete(ROOT, argv)
         return
     node, rest = find(ROOT, argv)
@@ -70,8 +70,6 @@ def _run(argv: list[str]) -> None:
 
 
 def _run_group(group: Group, argv: list[str]) -> None:
-    from kubectl_kudo.core.arguments import Parser
-
     Parser(group.name).parse(argv)
     print(group.help(), end="")
 
@@ -91,8 +89,6 @@ def _run_command(command: Command, argv: list[str]) -> None:
 
 
 def _run_verbosely(command: Command, args: Args) -> None:
-    from kubectl_kudo.verbosity.levels import log_to_stderr, show_traceback
-
     log_to_stderr(args.v)
     try:
         command.run(args)

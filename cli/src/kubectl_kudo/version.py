@@ -7,12 +7,11 @@ from kubectl_kudo import __version__
 from kubectl_kudo.core.arguments import OUTPUT, Args
 from kubectl_kudo.core.command import Command
 from kubectl_kudo.core.errors import no_arguments
+from kubectl_kudo.core.output import check_format, one, say
 
 
 def run(args: Args) -> None:
     no_arguments("version", args.arguments)
-    from kubectl_kudo.core.output import check_format, one, say
-
     check_format(args.output)
     client = _client()
     if args.output:

@@ -13,8 +13,8 @@ from kubectl_kudo.core.command import Command
 from kubectl_kudo.core.errors import CliError, UsageError
 from kubectl_kudo.core.output import JsonObject, talk
 from kubectl_kudo.core.session import Session, in_session
+from kubectl_kudo.inventory.keeping import LivingSharers
 from kubectl_kudo.inventory.live import Condition, Live, read_live
-from kubectl_kudo.inventory.living_sharers import LivingSharers
 from kubectl_kudo.inventory.recorded import Recorded, identity_of, recorded
 from kubectl_kudo.state.next_commands import flags_of
 from kubectl_kudo.state.runs import active, key_of

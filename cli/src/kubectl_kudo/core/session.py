@@ -7,13 +7,14 @@ from dataclasses import dataclass
 
 from kubectl_kudo import __version__
 from kubectl_kudo.core.arguments import CLIENT, NONE, Args
+from kubectl_kudo.core.dry_run import OnClient, OnServer
 from kubectl_kudo.core.errors import CliError, ExitCode, UsageError
 from kubectl_kudo.core.kinds import ALL, INSTANCES, OPERATOR_VERSIONS
 from kubectl_kudo.core.naming import name_fault
 from kubectl_kudo.core.output import JsonObject, warn
 from kubectl_kudo.core.report import Report
 from kubectl_kudo.core.writes import Sent, Writes, check_dry_run, dry_run_mode
-from kubectl_kudo.verbosity.levels import tracer_of
+from kubectl_kudo.verbosity import tracer_of
 from kubeio.client import Client
 from kubeio.connection.config import ClusterConfig, load_config
 from kubeio.connection.identity import Identity
@@ -236,6 +237,4 @@ def _writes_of(client: Client, args: Args) -> Writes:
     mode = dry_run_mode(args)
     if mode == NONE:
         return Sent(client)
-    from kubectl_kudo.core.dry_run import OnClient, OnServer
-
     return OnClient(client) if mode == CLIENT else OnServer(client)

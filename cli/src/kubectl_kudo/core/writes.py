@@ -1,7 +1,6 @@
 """Sends the writes of commands to the API server.
 
-`dry_run` has the writes of `--dry-run=client` and `--dry-run=server`. It needs the models and the
-rules of admission, so it is imported only for these.
+`dry_run` has the writes of `--dry-run=client` and `--dry-run=server`.
 """
 
 from collections.abc import Sequence

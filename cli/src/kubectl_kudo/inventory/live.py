@@ -12,6 +12,10 @@ from kubeio.backoff import Backoff
 from kubeio.client import Client
 from kubeio.errors import ApiError, ConnectionLost, NotFound, ServerError, TooManyRequests
 from kubeio.resource import Resource
+from kudo.health import (
+    health_of,
+    needs_body,  # it costs commands that ask for no health 15 ms
+)
 from kudo.objects.inventory.record import Entry
 
 AT_ONCE: Final = 16
@@ -120,14 +124,10 @@ async def _read(client: Client, entry: Entry, *, health: bool) -> Live:
 
 
 def _needs_body(kind: Resource) -> bool:
-    from kudo.health import needs_body  # it costs commands that ask for no health 15 ms
-
     return needs_body(kind.api_version, kind.kind)
 
 
 def _health_of(obj: JsonObject) -> tuple[Condition, str]:
-    from kudo.health import health_of
-
     found = health_of(obj)
     return Condition(found.state.value), found.message
 

@@ -1,7 +1,8 @@
 """Checks which rights the accounts of Instances lack: what would fail once KUDO is strict."""
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import islice
 
 from pydantic import ValidationError
@@ -9,12 +10,12 @@ from pydantic import ValidationError
 from kubectl_kudo.accounts.actors import Accounts, Reconciler, reconciler_of
 from kubectl_kudo.accounts.rights import RightsInCluster, Versions
 from kubectl_kudo.core.arguments import Args
-from kubectl_kudo.core.cells import printable
+from kubectl_kudo.core.cells import NONE, cell, printable
 from kubectl_kudo.core.errors import CliError, ExitCode, describe
 from kubectl_kudo.core.kinds import INSTANCES
 from kubectl_kudo.core.output import JsonObject, check_format, talk
 from kubectl_kudo.core.session import Session, in_session
-from kubectl_kudo.rbac.findings import Finding, data_of, table_of
+from kubectl_kudo.core.table import columns
 from kubectl_kudo.rbac.reviews import Account, Question, Reviews, questions_of
 from kubeio.errors import Forbidden, NotFound
 from kubeio.kinds import SERVICE_ACCOUNTS
@@ -22,8 +23,11 @@ from kubeio.names import is_subdomain
 from kudo.api import Instance
 from kudo.names import ANNOTATION_ALLOW_FROM
 from kudo.permissions import Rights
+from kudo.readable_yaml import dump
 from kudo.tenancy import is_granted, is_reserved
 
+_HEADING = ("NAMESPACE", "INSTANCE", "ACCOUNT", "LACKS")
+_LONGEST = 200
 _MOST_QUESTIONS = 2000
 _PROGRESS = 25
 """Instances after which a line about the progress is printed."""
@@ -33,6 +37,34 @@ _IMPERSONATE = (
     ("impersonate:serviceaccount", "authentication.k8s.io"),
 )
 """Verbs and groups of which one is enough."""
+
+
+@dataclass(slots=True)
+class Finding:
+    """What the account of one Instance lacks.
+
+    Attributes:
+        lacks: One text for each.
+        notes: What could not be found out.
+    """
+
+    namespace: str
+    instance: str
+    account: str
+    lacks: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def lack(self, text: str) -> None:
+        self.lacks.append(printable(text, _LONGEST))
+
+    def to_data(self) -> JsonObject:
+        return {
+            "namespace": self.namespace,
+            "instance": self.instance,
+            "serviceAccountName": self.account,
+            "lacks": self.lacks,
+            "notes": self.notes,
+        }
 
 
 def check(args: Args) -> None:
@@ -186,3 +218,20 @@ def _questions(rights: Rights, namespace: str) -> Iterator[Question]:
         yield from questions_of(rule, namespace)
     for rule in rights.cluster:
         yield from questions_of(rule, "")
+
+
+def table_of(findings: Iterable[Finding]) -> str:
+    """Return a table with a row for each thing that is lacking."""
+    return columns([_HEADING, *_rows(findings)])
+
+
+def _rows(findings: Iterable[Finding]) -> Iterator[Sequence[str]]:
+    for one in findings:
+        for lack in one.lacks or (NONE,):
+            yield cell(one.namespace), cell(one.instance), cell(one.account), lack
+
+
+def data_of(findings: Iterable[Finding], output: str) -> str:
+    """Return a list of the findings in JSON or YAML."""
+    data = [one.to_data() for one in findings]
+    return f"{json.dumps(data, indent=2, ensure_ascii=False)}\n" if output == "json" else dump(data)

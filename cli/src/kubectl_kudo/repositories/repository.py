@@ -16,7 +16,7 @@ from kubectl_kudo.repositories.downloads.downloader import Downloader
 from kubectl_kudo.repositories.downloads.results import DownloadError, Unreachable
 from kubectl_kudo.repositories.home import home_folder, load_settings
 from kubectl_kudo.repositories.urls import below, is_remote, shown_url
-from kubectl_kudo.verbosity.levels import tracer_of
+from kubectl_kudo.verbosity import tracer_of
 from kudo.packages import Located
 from kudo.packages.files import DEFAULT_LIMITS
 from kudo.packages.location import locate_in_archive

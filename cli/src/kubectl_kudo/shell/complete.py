@@ -148,7 +148,8 @@ def _values(line: Line, expected: Expected, current: str) -> Answer:
         return Answer(directive=_BY_FILES[expected])
     if expected is Kind.PACKAGE and current.startswith((".", "/", "~")):
         return Answer(directive=0)
-    # Words, flags and files need neither a cluster nor what reads one.
+    # This imports the client and the models, which takes longer than all the rest; words, flags and
+    # files, which are completed most often, need neither.
     from kubectl_kudo.shell.names import names
 
     directive = 0 if expected is Kind.PACKAGE else NO_FILES

@@ -19,7 +19,7 @@ from kubectl_kudo.core.session import connect, identity_of
 from kubectl_kudo.testing.local.cluster import RunningCluster
 from kubectl_kudo.testing.local.planned import Plan, Where
 from kubectl_kudo.testing.target import Target
-from kubectl_kudo.verbosity.levels import tracer_of
+from kubectl_kudo.verbosity import tracer_of
 from kubeio.client import Client
 from kubeio.connection.config import load_config
 from kubeio.connection.minified import minified_kubeconfig

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from kubectl_kudo import __main__ as entry
+from kubectl_kudo import version
 from kubectl_kudo.catalogue import ROOT
-from kubectl_kudo.core import output
 from kubectl_kudo.core.command import Command, Group, find
 from kubectl_kudo.core.errors import CliError, describe, listed
 from kubeio.errors import ConfigError, ConnectionLost, error_from_status
@@ -120,7 +120,7 @@ def test_a_bug_is_told_in_a_line_and_its_traceback_from_v_9_on(
     def broken(*_: object) -> None:
         raise ZeroDivisionError("by what")
 
-    monkeypatch.setattr(output, "check_format", broken)
+    monkeypatch.setattr(version, "check_format", broken)
     ran = run("version")
     assert (ran.code, ran.out) == (255, "")
     assert ran.err == (

@@ -12,7 +12,6 @@ import pytest
 
 from kubectl_kudo import __version__
 from tests.unit.cli.conftest import Cli
-from tests.unit.cli.imports import imported
 
 JsonObject = dict[str, Any]
 _PACKAGE = Path(__file__).parents[4] / "cli" / "src" / "kubectl_kudo"
@@ -263,9 +262,3 @@ def test_the_manifests_are_found_in_a_plugin_that_is_a_single_file(tmp_path: Pat
 
     assert done.stdout.startswith(str(archive))
     assert "deployment.apps/kudo-webhook applied" in done.stdout
-
-
-def test_what_asks_no_cluster_imports_nothing_for_one() -> None:
-    argv = ["init", "--dry-run", "-o", "yaml"]
-    loaded = imported(f"from kubectl_kudo.__main__ import main; assert main({argv!r}) == 0")
-    assert loaded.isdisjoint({"asyncio", "aiohttp", "kubeio.client", "pydantic"})

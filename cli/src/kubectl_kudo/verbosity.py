@@ -1,11 +1,15 @@
-"""Logs requests on stderr for `-v`, in the form of kubectl.
+"""What `-v` shows on stderr, between the messages of the command, in the form of kubectl.
 
-6 one line for each request, 7 headers as well, 8 the first 1,024 characters of bodies, 9 and 10 the
-first 10,240. Credentials and what looks like a secret are never shown.
+2 the log of `kubeio`, 4 all of it, 6 one line for each request, 7 headers as well, 8 the first
+1,024 characters of bodies, 9 and 10 the first 10,240, and where an error comes from. Credentials
+and what looks like a secret are never shown.
 """
 
+import argparse
+import logging
 import os
 import sys
+import traceback
 from datetime import datetime
 from http import HTTPStatus
 from typing import Final
@@ -14,13 +18,40 @@ import orjson
 
 from kubectl_kudo.redaction.objects import Redactor
 from kubeio.connection.identity import Headers
-from kubeio.connection.tracing import TRACED_BYTES, Answered, Sent
+from kubeio.connection.tracing import TRACED_BYTES, Answered, Sent, Tracer
 
 _HEADERS: Final = 7
 _BODIES: Final = 8
 _LONG_BODIES: Final = 9
 _SHORT: Final = 1024
 _LONG: Final = 10240
+_LOGGED = 2
+_DEBUGGED = 4
+_TRACED = 6
+_WITH_TRACEBACK = 9
+
+
+def log_to_stderr(level: int) -> None:
+    """Show what `kubeio` logs, from level 2 on, and all of it from 4 on."""
+    if level < _LOGGED:
+        return
+    shown = logging.DEBUG if level >= _DEBUGGED else logging.INFO
+    logging.basicConfig(stream=sys.stderr, format="%(name)s: %(message)s")
+    logging.getLogger("kubeio").setLevel(shown)
+
+
+def tracer_of(args: argparse.Namespace) -> Tracer | None:
+    """Return what prints requests, from level 6 on."""
+    if args.v < _TRACED:
+        return None
+    return RequestLog(args.v)
+
+
+def show_traceback(level: int) -> None:
+    """Print where the present exception comes from, from level 9 on."""
+    if level < _WITH_TRACEBACK:
+        return
+    traceback.print_exc()
 
 
 class RequestLog:

@@ -1,1 +1,0 @@
-"""What `-v` shows on stderr, between the messages of the command."""
