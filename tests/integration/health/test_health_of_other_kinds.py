@@ -117,7 +117,10 @@ async def test_what_is_being_deleted_is_waited_for_and_applied_anew(
     await admin.delete(CONFIG_MAPS, "config", namespace=world.namespace)
     await objects.deploy_again(world)
 
-    text = f"ConfigMap {world.namespace}/config is being deleted, held by example.org/hold"
+    text = (
+        f"ConfigMap {world.namespace}/config is being deleted, held by example.org/hold (the "
+        "controller of example.org)"
+    )
     await world.until("i", lambda i: text in instances.messages(i, "deploy"), "the ConfigMap to go")
     free = {"metadata": {"finalizers": None}}
     await admin.merge_patch(CONFIG_MAPS, "config", free, namespace=world.namespace)

@@ -150,7 +150,7 @@ async def test_a_webhook_that_cannot_be_reached_may_come_back(
     assert error is not None
     assert kinds.classified(kinds.config_map(), error) == (
         False,
-        "the plan continues as soon as webhook away.example.org answers",
+        "the plan continues as soon as webhook away.example.org answers: see its pods",
     )
 
 

@@ -80,7 +80,7 @@ async def test_a_delete_task_waits_until_the_object_is_gone(world: World, admin:
     await hold(admin, world, "i-config", ["example.org/hold"])
     await trigger(world, "remove")
 
-    text = f"ConfigMap {world.namespace}/i-config is not deleted yet"
+    text = f"ConfigMap {world.namespace}/i-config is not deleted yet, held by example.org/hold ("
     waiting = await world.until(
         "i", lambda i: text in instances.messages(i, "remove"), "the Delete to wait"
     )

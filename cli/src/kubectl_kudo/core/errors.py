@@ -192,7 +192,25 @@ def _api_error(error: "ApiError") -> str:
         for cause in error.causes
         if cause.message and cause.message not in text
     )
-    return _cut("\n  ".join(map(continued, [text, *more])))
+    return _cut("\n  ".join(map(continued, [text, *more]))) + _unanswered(text)
+
+
+def _unanswered(text: str) -> str:
+    """Return what to look at if a webhook did not answer; empty if the error is another one."""
+    from kudo.api_errors.webhooks import unreached_webhook
+
+    webhook = unreached_webhook(text)
+    if webhook is None:
+        return ""
+    if not webhook.is_of_kudo:
+        return "\n  check the pods of that webhook, then run the same command again"
+    where = webhook.namespace or "kudo-system"
+    return (
+        "\n  The webhook of KUDO does not answer. Look at its Deployment, Service and certificate:"
+        f"\n    kubectl get deployments,services,endpointslices -n {where}"
+        "\n    kubectl kudo why"
+        "\n  For a report: kubectl kudo diagnostics collect"
+    )
 
 
 def _cut(text: str) -> str:

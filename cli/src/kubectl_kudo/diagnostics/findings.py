@@ -20,7 +20,6 @@ from kubectl_kudo.diagnostics.finding import (
 )
 from kubectl_kudo.state.next_commands import flags_of
 from kubectl_kudo.state.runs import key_of
-from kubectl_kudo.state.summary_line import foreign_finalizers
 from kubectl_kudo.state.suspension import is_suspended
 from kubectl_kudo.state.waited_objects import waited_objects
 from kubeio.kinds import (
@@ -30,11 +29,12 @@ from kubeio.kinds import (
     PERSISTENT_VOLUME_CLAIMS,
     STATEFUL_SETS,
 )
+from kudo import finalizers
+from kudo.api_errors.webhooks import unreached_webhook
 
 LONG: Final = timedelta(minutes=10)
 """How long a plan may run, or a pod may wait, before it is worth a word."""
 
-_IN_USE: Final = "kubernetes.io/pvc-protection"
 _UNREADY: Final = frozenset({"ResourceNotReady", "ResourcesUnknown"})
 """Reasons of Ready that no other finding repeats."""
 _ERRORS: Final = frozenset({"FATAL_ERROR", "ERROR"})
@@ -42,6 +42,12 @@ _PROBE: Final = "its readiness probe fails"
 _FAILED_CREATE: Final = "FailedCreate"
 _CREATING: Final = frozenset({"StatefulSet", "DaemonSet", "Job", "PersistentVolumeClaim"})
 """Kinds whose status does not say why their pods, or a volume, cannot be created: events do."""
+_HELD: Final = re.compile(
+    r"\b(?P<kind>[A-Z][A-Za-z0-9]*) (?:(?P<namespace>[-a-z0-9]+)/)?(?P<name>[-.a-z0-9]+)"
+    r" is (?:not deleted yet|being deleted), held by (?P<finalizers>.*)"
+)
+"""What a step says of an object that it waits for to be deleted."""
+_FINALIZER: Final = re.compile(r"(\S+) \(")
 _PARAMETER: Final = re.compile(r": Parameter[A-Z][A-Za-z]*\b")
 """Reasons that are about the value of a parameter."""
 _STUCK: Final = frozenset({"ContainerCreating", "PodInitializing"})
@@ -87,8 +93,8 @@ def of_plans(
         return
     subject, instance = f"instance {member.name}", member.instance
     if instance["metadata"].get("deletionTimestamp"):
-        finalizers = ", ".join(instance["metadata"].get("finalizers") or []) or "none"
-        text = f"it is being deleted and still exists; finalizers: {finalizers}"
+        held_by = finalizers.told(instance["metadata"].get("finalizers") or []) or "none"
+        text = f"it is being deleted and still exists; finalizers: {held_by}"
         advice = _finalizer_advice(instance, INSTANCES.name)
         yield Finding(subject, text, advice, stops=bool(advice))
     execution = (instance.get("spec") or {}).get("planExecution") or {}
@@ -129,14 +135,15 @@ def of_conditions(member: Member) -> Iterator[Finding]:
 def _finalizer_advice(obj: JsonObject, kind: str) -> str:
     """Return what to do about finalizers that are not those of KUDO; empty if there are none."""
     metadata = obj["metadata"]
-    foreign = foreign_finalizers(metadata)
+    foreign = finalizers.foreign(metadata.get("finalizers") or [])
     if not foreign:
         return ""
-    if _IN_USE in foreign:
+    if finalizers.IN_USE in foreign:
         command = f"kubectl describe pvc {metadata['name']}{_flag(metadata)}"
         return f"delete the pods that use it: `{command}`"
     return (
-        f"whoever set {foreign[0]} has to remove it; see who changed the object: "
+        f"see whether the controller runs that has to remove {foreign[0]}, and who changed the "
+        "object: "
         f"`kubectl get {kind} {metadata['name']}{_flag(metadata)} -o yaml --show-managed-fields`"
     )
 
@@ -176,6 +183,17 @@ def _advice_on(text: str, member: Member) -> str:
             "give the account the rights that it lacks: "
             f"`kubectl kudo rbac --instance {member.name}{flag} --check`"
         )
+    if held_up := _HELD.search(text):
+        metadata = {
+            "name": held_up["name"],
+            "namespace": held_up["namespace"],
+            "finalizers": _FINALIZER.findall(held_up["finalizers"]),
+        }
+        return _finalizer_advice({"metadata": metadata}, held_up["kind"].lower())
+    if webhook := unreached_webhook(text):
+        where = f" -n {webhook.namespace}" if webhook.namespace else " -A"
+        service = f" -l kubernetes.io/service-name={webhook.service}" if webhook.service else ""
+        return f"see whether its pods are ready: `kubectl get endpointslices{where}{service}`"
     if "MutatingWebhookMissing" in text:
         return "restore the webhook: `kubectl kudo init --upgrade`"
     if _PARAMETER.match(text):
@@ -263,12 +281,12 @@ def _of_held(obj: JsonObject) -> Iterator[Finding]:
 
 def held(kind: str, metadata: JsonObject) -> Finding | None:
     """Return which finalizers keep an object that is being deleted; None if none do."""
-    finalizers = metadata.get("finalizers") or []
-    if not (metadata.get("deletionTimestamp") and finalizers):
+    held_by = metadata.get("finalizers") or []
+    if not (metadata.get("deletionTimestamp") and held_by):
         return None
     return Finding(
         f"{kind.lower()} {metadata['name']}",
-        f"is being deleted and still exists; finalizers: {', '.join(finalizers)}",
+        f"is being deleted and still exists; finalizers: {finalizers.told(held_by)}",
         _finalizer_advice({"metadata": metadata}, kind.lower()),
     )
 

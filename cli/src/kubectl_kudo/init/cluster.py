@@ -14,8 +14,6 @@ from kubeio.kinds import DEPLOYMENTS, STATEFUL_SETS
 from kubeio.resource import Resource
 
 _POLL: Final = 0.5
-_CALLED: Final = "failed calling webhook"
-_UNANSWERED: Final = "check the pods of that webhook, then run the same command again"
 _WITH_PODS: Final = (DEPLOYMENTS, STATEFUL_SETS)
 
 
@@ -51,9 +49,8 @@ async def apply(client: Client, obj: JsonObject) -> None:
     try:
         await client.apply(kind, obj, field_manager=FIELD_MANAGER, force=True)
     except (ApiError, ConnectionLost) as error:
-        what, why = named(kind, obj["metadata"]["name"]), describe(error)
-        hint = f"\n  {_UNANSWERED}" if _CALLED in str(why) else ""
-        raise CliError(f"failed to apply {what}: {why}{hint}") from error
+        what = named(kind, obj["metadata"]["name"])
+        raise CliError(f"failed to apply {what}: {describe(error)}") from error
 
 
 async def remove(

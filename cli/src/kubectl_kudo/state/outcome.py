@@ -28,6 +28,7 @@ from kubectl_kudo.state.runs import (
     used_uids,
 )
 from kubectl_kudo.state.suspension import is_suspended, suspension
+from kudo import finalizers
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,7 +259,7 @@ def outcome_of_removal(target: Target, instance: JsonObject | None) -> Outcome:
     run = active(instance)
     if run is not None:
         return Outcome(State.WAITING, progress(run.plan, entries(instance).get(run.plan) or {}))
-    held = ", ".join(instance["metadata"].get("finalizers") or []) or "nothing"
+    held = finalizers.told(instance["metadata"].get("finalizers") or []) or "nothing"
     return Outcome(State.WAITING, f"it is being deleted; finalizers that hold it: {held}")
 
 

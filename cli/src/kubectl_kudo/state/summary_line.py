@@ -21,12 +21,9 @@ from kubectl_kudo.state.runs import (
 )
 from kubectl_kudo.state.step_progress import running_tasks
 from kubectl_kudo.state.suspension import is_deleting, suspension
-from kudo.names import FINALIZER_CLEANUP, FINALIZER_CLUSTER_RESOURCES
+from kudo import finalizers
 
 NO_LEADER: Final = "no reconciler holds the Lease"
-_FOREGROUND: Final = "foregroundDeletion"
-_KNOWN: Final = frozenset({FINALIZER_CLEANUP, FINALIZER_CLUSTER_RESOURCES, _FOREGROUND, "orphan"})
-"""Finalizers of KUDO, and of Kubernetes while it deletes or releases what an object owns."""
 _POD: Final = re.compile(r"\bpod [-a-z0-9]+/(?=[-.a-z0-9]+: )")
 
 
@@ -39,11 +36,6 @@ def summary_line(instance: JsonObject, now: datetime, *, hindrance: str = "") ->
         hindrance: Why no run begins and no deletion ends; empty if that is not known.
     """
     return printable(f"{instance['metadata']['name']}: {_state(instance, now, hindrance)}")
-
-
-def foreign_finalizers(metadata: JsonObject) -> list[str]:
-    """Return the finalizers of an object that neither KUDO nor a deletion has set."""
-    return [str(one) for one in metadata.get("finalizers") or [] if one not in _KNOWN]
 
 
 def is_held_up(instance: JsonObject) -> bool:
@@ -81,9 +73,9 @@ def _deletion(instance: JsonObject, run: RunId | None, now: datetime, hindrance:
     text = f"being deleted{_since(metadata.get('deletionTimestamp'), now, ' for {}')}"
     if run is not None and not is_pending(instance, run.plan):
         return f"{text}: {_run(instance, run, now, hindrance)}"
-    if foreign := foreign_finalizers(metadata):
-        return f"{text}: held by finalizer {', '.join(foreign)}"
-    if metadata.get("finalizers") == [_FOREGROUND]:
+    if foreign := finalizers.foreign(metadata.get("finalizers") or []):
+        return f"{text}: held by finalizer {finalizers.told(foreign)}"
+    if metadata.get("finalizers") == [finalizers.FOREGROUND]:
         return f"{text}: waits until its objects are deleted"
     return f"{text}: {hindrance or 'waits for the reconciler'}"
 

@@ -257,7 +257,12 @@ def test_what_looks_wrong_with_an_instance() -> None:
         ),
         (
             {"metadata": {"name": "tea", "deletionTimestamp": OLD, "finalizers": ["x"]}},
-            ["instance tea: it is being deleted and still exists; finalizers: x"],
+            [
+                (
+                    "instance tea: it is being deleted and still exists; finalizers: x "
+                    "(its name does not say whose)"
+                )
+            ],
         ),
         (
             {"status": {"conditions": [{"type": "Stalled", "status": "True", "reason": "R"}]}},

@@ -205,6 +205,11 @@ def hold_instance(_: FakeApi, instance: JsonObject) -> None:
     instance["metadata"] |= {"deletionTimestamp": ago(_LONG), "finalizers": ["example.com/hold"]}
 
 
+def hold_unrecorded_object(_: FakeApi, instance: JsonObject) -> None:
+    held = "held by example.com/hold (the controller of example.com)"
+    waits(instance, f"ConfigMap kitchen/pot is not deleted yet, {held}")
+
+
 def hold_object(api: FakeApi, instance: JsonObject) -> None:
     waits(instance, "ConfigMap kitchen/pot is being deleted")
     record(api, entry("ConfigMap", "pot"))
@@ -375,12 +380,30 @@ Run: kubectl kudo install PACKAGE --skip-instance -n kitchen
 """,
     ),
     hold_instance: (
-        "tea: being deleted for 25m: held by finalizer example.com/hold\n",
+        """\
+tea: being deleted for 25m: held by finalizer example.com/hold (the controller
+  of example.com)
+""",
         """\
 Cause: instance tea: it is being deleted and still exists; finalizers:
-  example.com/hold
-Next: whoever set example.com/hold has to remove it; see who changed the object
+  example.com/hold (the controller of example.com)
+Next: see whether the controller runs that has to remove example.com/hold, and
+  who changed the object
 Run: kubectl get instances.kudo.dev tea -n kitchen -o yaml --show-managed-fields
+""",
+    ),
+    hold_unrecorded_object: (
+        """\
+tea: plan deploy waits for 25m at main.app: ConfigMap kitchen/pot is not deleted
+  yet, held by example.com/hold (the controller of example.com)
+""",
+        """\
+Cause: instance tea: plan deploy is IN_PROGRESS since 25m, at step main.app:
+  ConfigMap kitchen/pot is not deleted yet, held by example.com/hold (the
+  controller of example.com)
+Next: see whether the controller runs that has to remove example.com/hold, and
+  who changed the object
+Run: kubectl get configmap pot -n kitchen -o yaml --show-managed-fields
 """,
     ),
     hold_object: (
@@ -390,8 +413,9 @@ tea: plan deploy waits for 25m at main.app: ConfigMap kitchen/pot is being
 """,
         """\
 Cause: configmap pot: is being deleted and still exists; finalizers:
-  example.com/hold
-Next: whoever set example.com/hold has to remove it; see who changed the object
+  example.com/hold (the controller of example.com)
+Next: see whether the controller runs that has to remove example.com/hold, and
+  who changed the object
 Run: kubectl get configmap pot -n kitchen -o yaml --show-managed-fields
 """,
     ),

@@ -111,7 +111,9 @@ def test_waiting_tells_why_the_webhook_is_not_asked(
 ) -> None:
     server.judgement = judgement
     ran = init(BUILT_IN, "--wait", "--wait-timeout=1")
-    assert ran.err == f"Error: watch timed out, readiness uncertain: after 1s, {text}\n"
+    first, _, advice = ran.err.partition("\n")
+    assert first == f"Error: watch timed out, readiness uncertain: after 1s, {text}"
+    assert ("The webhook of KUDO does not answer." in advice) == ("failed calling" in text)
 
 
 def test_with_output_the_manifests_are_printed_and_installed(init: Cli, server: FakeApi) -> None:

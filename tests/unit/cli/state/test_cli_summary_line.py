@@ -115,7 +115,7 @@ def ready(**fields: str) -> list[JsonObject]:
             instance(
                 metadata={"deletionTimestamp": BEFORE, "finalizers": [FINALIZER_CLEANUP, "a/b"]}
             ),
-            "being deleted for 5m: held by finalizer a/b",
+            "being deleted for 5m: held by finalizer a/b (the controller of a)",
         ),
         (
             instance(metadata={"deletionTimestamp": BEFORE, "finalizers": ["foregroundDeletion"]}),

@@ -57,6 +57,21 @@ CASES: dict[str, tuple[Refused, str]] = {
         ),
         "ResourceQuota few requires these values: set them in the template",
     ),
+    "a webhook behind a Service": (
+        (
+            "ConfigMap",
+            500,
+            (
+                'Internal error occurred: failed calling webhook "wh.example.org": failed to call '
+                'webhook: Post "https://judge.court.svc:443/x?timeout=5s": no endpoints available '
+                'for service "judge"'
+            ),
+        ),
+        (
+            "the plan continues as soon as webhook wh.example.org answers: see its pods behind "
+            "Service court/judge"
+        ),
+    ),
     "a webhook that is away": (
         (
             "ConfigMap",
@@ -66,7 +81,7 @@ CASES: dict[str, tuple[Refused, str]] = {
                 'webhook: Post "https://127.0.0.1:1/x": dial tcp 127.0.0.1:1: connect: refused'
             ),
         ),
-        "the plan continues as soon as webhook wh.example.org answers",
+        "the plan continues as soon as webhook wh.example.org answers: see its pods",
     ),
 }
 

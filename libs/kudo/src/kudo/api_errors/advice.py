@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from kudo.api_errors.webhooks import unreached_webhook
+
 _MOST_FIELDS: Final = 5
 _LONGEST_FIELD: Final = 120
 
@@ -40,7 +42,6 @@ _IMPERSONATE: Final = re.compile(
 _BLOCKS_OWNER: Final = "cannot set blockOwnerDeletion"
 _ESCALATION: Final = "grant RBAC permissions not currently held"
 _QUOTA: Final = re.compile(r"(?:exceeded|failed) quota: (?P<name>[^,: ]+)")
-_UNREACHED: Final = re.compile(r'failed calling webhook "(?P<name>[^"]+)"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,8 +214,11 @@ def _quota(rejection: _Rejection) -> str:
 
 
 def _webhook_away(rejection: _Rejection) -> str:
-    match = _UNREACHED.search(rejection.message) if rejection.status >= 500 else None
-    return f"the plan continues as soon as webhook {match['name']} answers" if match else ""
+    webhook = unreached_webhook(rejection.message) if rejection.status >= 500 else None
+    if webhook is None:
+        return ""
+    behind = f" behind Service {webhook.namespace}/{webhook.service}" if webhook.service else ""
+    return f"the plan continues as soon as webhook {webhook.name} answers: see its pods{behind}"
 
 
 _RULES: Final[tuple[Callable[[_Rejection], str], ...]] = (

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from kudo.api import JsonObject
+from kudo.finalizers import told
 from kudo.health.reading import finalizers, kind_of, where
 
 
@@ -43,6 +44,6 @@ def failed(message: str) -> Health:
 
 def terminating(obj: JsonObject) -> Health:
     """Return the health of an object that is being deleted: it is waited for."""
-    held_by = ", ".join(finalizers(obj))
+    held_by = told(finalizers(obj))
     rest = f", held by {held_by}" if held_by else ""
     return waiting(f"{kind_of(obj)} {where(obj)} is being deleted{rest}")

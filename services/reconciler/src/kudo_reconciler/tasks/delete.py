@@ -16,6 +16,7 @@ from typing import Self
 from kubeio.client import Client
 from kubeio.errors import ApiError, Conflict, ConnectionLost, Invalid, NotFound
 from kubeio.resource import Resource
+from kudo import finalizers
 from kudo.api import JsonObject
 from kudo.identity import InstanceIdentity, identity
 from kudo.objects.apply_policy import is_only_created
@@ -77,9 +78,10 @@ class DeleteTask:
         left = {item: obj for item, obj in live if obj is not None}
         if not left:
             return TaskResult(done=True)
+        waits = [f"{item} is not deleted yet{_held(obj)}" for item, obj in left.items()]
         return TaskResult(
             done=False,
-            message=", ".join(f"{item} is not deleted yet" for item in left),
+            message=", ".join(waits),
             polled=self._unseen(left, context),
             awaits=context.awaited(*left.values()),
         )
@@ -193,6 +195,11 @@ class DeleteTask:
         except (ApiError, ConnectionLost) as error:
             text = f"cannot read {resource.kind} {name}: {error_text(error, resource)}"
             raise task_error("TaskDeleteError", text, error) from error
+
+
+def _held(obj: JsonObject) -> str:
+    held_by = finalizers.told(obj["metadata"].get("finalizers") or [])
+    return f", held by {held_by}" if held_by else ""
 
 
 def _told(metadata: JsonObject, another: InstanceIdentity) -> str:
