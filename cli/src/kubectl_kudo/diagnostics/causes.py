@@ -23,6 +23,9 @@ from kubeio.kinds import JOBS, PODS
 _AT_ONCE: Final = timedelta()
 """Whoever asks why wants to know of what has just begun as well."""
 _MOST_EVENTS: Final = 3
+_STEP: Final = "step "
+_OWN: Final = ("instance ", _STEP)
+"""How what is said of an Instance itself and of its plan begins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +75,16 @@ def explained(
         ordered = list(findings.of_events(family, most=_MOST_EVENTS))
     if any(one.stops for one in ordered):
         # That a plan has not begun, or is where it is, follows from it.
-        ordered = [one for one in ordered if one.stops or not one.subject.startswith("instance ")]
+        ordered = [one for one in ordered if one.stops or not one.subject.startswith(_OWN)]
     return Explained(
         namespace=str(instance["metadata"]["namespace"]),
         name=str(instance["metadata"]["name"]),
-        summary=summary_line(instance, now, hindrance=_hindrance(family[0], of_kudo)),
+        summary=summary_line(
+            instance,
+            now,
+            hindrance=_hindrance(family[0], of_kudo),
+            brief=bool(ordered) and ordered[0].subject.startswith(_STEP),
+        ),
         findings=tuple(dict.fromkeys(ordered)),
     )
 

@@ -14,7 +14,6 @@ from kubectl_kudo.diagnostics.finding import Finding
 from kubectl_kudo.diagnostics.installation import FOLDER
 from kubectl_kudo.diagnostics.reading import Failure
 from kubectl_kudo.state.next_commands import flags_of
-from kubectl_kudo.state.runs import FATAL_ERROR
 
 _MOST: Final = 10
 """Findings beside the cause that are told."""
@@ -102,8 +101,6 @@ def _command(finding: Finding, one: Explained) -> str:
     if named is not None:
         return printable(named[0])
     kind, _, name = finding.subject.partition(" ")
-    if kind == "instance" and FATAL_ERROR in finding.text:
-        return f"kubectl kudo plan retry {flags_of(f'{one.namespace}/{name}')}"
     if kind == "instance":
         return f"kubectl kudo describe {finding.subject} -n {one.namespace}"
     if kind[:1].islower() and name and " " not in name:

@@ -19,7 +19,7 @@ from kubectl_kudo.diagnostics.finding import (
     told,
 )
 from kubectl_kudo.state.next_commands import flags_of
-from kubectl_kudo.state.runs import key_of
+from kubectl_kudo.state.runs import key_of, message_of
 from kubectl_kudo.state.suspension import is_suspended
 from kubectl_kudo.state.waited_objects import waited_objects
 from kubeio.kinds import (
@@ -50,6 +50,8 @@ _HELD: Final = re.compile(
 _FINALIZER: Final = re.compile(r"(\S+) \(")
 _PARAMETER: Final = re.compile(r": Parameter[A-Z][A-Za-z]*\b")
 """Reasons that are about the value of a parameter."""
+_REFUSED_VALUE: Final = re.compile(r"failed to create typed patch object| is invalid: ")
+"""What the API server says of a value that an object cannot have."""
 _STUCK: Final = frozenset({"ContainerCreating", "PodInitializing"})
 """Reasons of waiting containers that are normal for a while."""
 
@@ -87,7 +89,7 @@ def of_plans(
         member: The Instance.
         now: The time.
         patience: How long a plan may run before it is worth a word.
-        only: The plan to tell of; all if None.
+        only: The plan to tell of, of which is known how and where it is; all if None.
     """
     if member.instance is None:
         return
@@ -115,7 +117,9 @@ def of_plans(
             "does the reconciler run?",
         )
     for entry in entries if only is None else (one for one in entries if one["name"] == only):
-        yield from _of_plan(member, entry, now, patience)
+        for finding, step, message in _of_plan(member, entry, now, patience):
+            alone = only is not None and step and message
+            yield replace(finding, subject=f"step {step}", text=message) if alone else finding
 
 
 def of_conditions(member: Member) -> Iterator[Finding]:
@@ -150,12 +154,23 @@ def _finalizer_advice(obj: JsonObject, kind: str) -> str:
 
 def _of_plan(
     member: Member, entry: JsonObject, now: datetime, patience: timedelta
-) -> Iterator[Finding]:
+) -> Iterator[tuple[Finding, str, str]]:
+    """Yield what looks wrong with a plan, with the step that it is at and the message there."""
     plan, state, subject = entry.get("name"), entry.get("status"), f"instance {member.name}"
-    step, is_error = _step(entry)
+    step, said = _step(entry)
+    message = " ".join(message_of(said).split())
+    at = (f", at step {step}" if step else "") + because(said)
+    is_error = said.get("status") in _ERRORS and not waited_objects(message)
+    advice = _advice_on(message, member)
     if state == "FATAL_ERROR":
-        text, advice = f"plan {plan} is in FATAL_ERROR{step}", _advice_on(step, member)
-        yield Finding(subject, text, advice, stops=is_error)
+        retry = f"kubectl kudo plan retry --instance {member.name}{_flag_of(member)}"
+        finding = Finding(
+            subject,
+            f"plan {plan} is in FATAL_ERROR{at}",
+            advice or f"when that is mended, go on with it: `{retry}`",
+            stops=is_error,
+        )
+        yield finding, step, message
         return
     if state not in {"ERROR", "IN_PROGRESS", "PENDING"}:
         return
@@ -164,13 +179,13 @@ def _of_plan(
     if state == "ERROR" or (age and age > patience):
         lasts = f" since {shown(age)}" if age else ""
         command = f"kubectl kudo plan status --instance {member.name}{_flag_of(member)}"
-        advice = f"follow it: `{command}`"
-        yield Finding(
+        finding = Finding(
             subject,
-            f"plan {plan} is {state}{lasts}{step}",
-            _advice_on(step, member) or advice,
+            f"plan {plan} is {state}{lasts}{at}",
+            advice or f"follow it: `{command}`",
             stops=is_error,
         )
+        yield finding, step, message
 
 
 def _advice_on(text: str, member: Member) -> str:
@@ -196,8 +211,9 @@ def _advice_on(text: str, member: Member) -> str:
         return f"see whether its pods are ready: `kubectl get endpointslices{where}{service}`"
     if "MutatingWebhookMissing" in text:
         return "restore the webhook: `kubectl kudo init --upgrade`"
-    if _PARAMETER.match(text):
-        return f"correct it: `kubectl kudo update --instance {member.name}{flag} -p NAME=VALUE`"
+    if _PARAMETER.match(text) or _REFUSED_VALUE.search(text):
+        it = "it" if _PARAMETER.match(text) else "the value, or the template"
+        return f"correct {it}: `kubectl kudo update --instance {member.name}{flag} -p NAME=VALUE`"
     return ""
 
 
@@ -209,18 +225,13 @@ def _flag(metadata: JsonObject) -> str:
     return f" -n {metadata['namespace']}" if metadata.get("namespace") else ""
 
 
-def _step(entry: JsonObject) -> tuple[str, bool]:
-    """Return where a plan stands, and whether it is an error that is not about an object.
-
-    That is the first step that is not complete, and its message.
-    """
+def _step(entry: JsonObject) -> tuple[str, JsonObject]:
+    """Return the first step that is not complete, as `phase.step`; else the plan itself."""
     for phase in entry.get("phases") or []:
         for step in phase.get("steps") or []:
             if step.get("status") in {"FATAL_ERROR", "ERROR", "IN_PROGRESS", "PENDING"}:
-                text = f", at step {phase.get('name')}.{step.get('name')}{because(step)}"
-                return text, step["status"] in _ERRORS and not waited_objects(text)
-    text = because(entry)
-    return text, entry.get("status") in _ERRORS and not waited_objects(text)
+                return f"{phase.get('name')}.{step.get('name')}", step
+    return "", entry
 
 
 def of_objects(

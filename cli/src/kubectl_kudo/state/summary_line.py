@@ -27,15 +27,19 @@ NO_LEADER: Final = "no reconciler holds the Lease"
 _POD: Final = re.compile(r"\bpod [-a-z0-9]+/(?=[-.a-z0-9]+: )")
 
 
-def summary_line(instance: JsonObject, now: datetime, *, hindrance: str = "") -> str:
+def summary_line(
+    instance: JsonObject, now: datetime, *, hindrance: str = "", brief: bool = False
+) -> str:
     """Return the line, with the name of the Instance before a colon.
 
     Args:
         instance: The Instance.
         now: The time.
         hindrance: Why no run begins and no deletion ends; empty if that is not known.
+        brief: Whether the message of the step is left out, since it is shown below.
     """
-    return printable(f"{instance['metadata']['name']}: {_state(instance, now, hindrance)}")
+    state = _state(instance, now, hindrance, brief=brief)
+    return printable(f"{instance['metadata']['name']}: {state}")
 
 
 def is_held_up(instance: JsonObject) -> bool:
@@ -51,28 +55,31 @@ def is_settled(instance: JsonObject) -> bool:
     return ready and status_of(last) != FATAL_ERROR and not is_held_up(instance)
 
 
-def _state(instance: JsonObject, now: datetime, hindrance: str) -> str:
+def _state(instance: JsonObject, now: datetime, hindrance: str, *, brief: bool) -> str:
     run = active(instance)
     if is_deleting(instance):
-        return _deletion(instance, run, now, hindrance)
+        return _deletion(instance, run, now, hindrance, brief=brief)
     if pause := suspension(instance):
         return f"{pause}; plan {run.plan} waits" if run else pause
     if run is not None:
-        return _run(instance, run, now, hindrance)
+        return _run(instance, run, now, hindrance, brief=brief)
     plan = last_executed(instance) or ""
     entry = entries(instance).get(plan) or {}
     if status_of(entry) == FATAL_ERROR:
         part, message = at_fault(plan, entry)
         ago = _since(entry.get("lastUpdatedTimestamp"), now, " {} ago")
-        return f"plan {plan} failed{ago} at {_within(plan, part)}: {_essence(message)}"
+        where = f"plan {plan} failed{ago} at {_within(plan, part)}"
+        return where if brief else f"{where}: {_essence(message)}"
     return _readiness(instance, now)
 
 
-def _deletion(instance: JsonObject, run: RunId | None, now: datetime, hindrance: str) -> str:
+def _deletion(
+    instance: JsonObject, run: RunId | None, now: datetime, hindrance: str, *, brief: bool
+) -> str:
     metadata = instance["metadata"]
     text = f"being deleted{_since(metadata.get('deletionTimestamp'), now, ' for {}')}"
     if run is not None and not is_pending(instance, run.plan):
-        return f"{text}: {_run(instance, run, now, hindrance)}"
+        return f"{text}: {_run(instance, run, now, hindrance, brief=brief)}"
     if foreign := finalizers.foreign(metadata.get("finalizers") or []):
         return f"{text}: held by finalizer {finalizers.told(foreign)}"
     if metadata.get("finalizers") == [finalizers.FOREGROUND]:
@@ -80,7 +87,7 @@ def _deletion(instance: JsonObject, run: RunId | None, now: datetime, hindrance:
     return f"{text}: {hindrance or 'waits for the reconciler'}"
 
 
-def _run(instance: JsonObject, run: RunId, now: datetime, hindrance: str) -> str:
+def _run(instance: JsonObject, run: RunId, now: datetime, hindrance: str, *, brief: bool) -> str:
     entry = entries(instance).get(run.plan) or {}
     if is_pending(instance, run.plan):
         ago = _since(_scheduled_at(instance), now, " {} ago")
@@ -92,7 +99,8 @@ def _run(instance: JsonObject, run: RunId, now: datetime, hindrance: str) -> str
     message = message_of(state)
     does = "waits" if message else "runs"
     at = f" at {_within(run.plan, part)}" if part != run.plan else ""
-    return f"plan {run.plan} {does}{since}{at}" + (f": {_essence(message)}" if message else "")
+    where = f"plan {run.plan} {does}{since}{at}"
+    return f"{where}: {_essence(message)}" if message and not brief else where
 
 
 def _readiness(instance: JsonObject, now: datetime) -> str:
