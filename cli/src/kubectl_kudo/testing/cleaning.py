@@ -11,7 +11,7 @@ from typing import Final
 from kubectl_kudo.core.arguments import Args
 from kubectl_kudo.core.errors import CliError
 from kubectl_kudo.core.output import say
-from kubectl_kudo.testing.running.clean_run import clean_run, is_clean
+from kubectl_kudo.testing.running.cleanup import clean_run, is_clean
 from kubectl_kudo.testing.running.record import read_record
 
 PREFIX: Final = "kudo-test-"

@@ -21,7 +21,7 @@ from kubectl_kudo.testing.connecting import Connected, connected
 from kubectl_kudo.testing.invocation.prepared import Prepared, prepare, tell
 from kubectl_kudo.testing.invocation.request import suite_invalid
 from kubectl_kudo.testing.local.attached_logs import attached_logs
-from kubectl_kudo.testing.reporting.progress import log_on_stdout, shown
+from kubectl_kudo.testing.reporting.live import log_on_stdout, shown
 from kubectl_kudo.testing.reporting.reports import write_artifact, write_report
 from kubectl_kudo.testing.running.interruption import Interruption, listening
 from kubectl_kudo.testing.running.options import RunOptions

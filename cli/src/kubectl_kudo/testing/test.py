@@ -1,10 +1,23 @@
 """`kubectl kudo test`: runs the test suites of packages."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Final
 
 from kubectl_kudo.core.arguments import Args, Flag, number, seconds
 from kubectl_kudo.core.command import Command
+from kubectl_kudo.core.errors import UsageError
+from kubectl_kudo.testing.cleaning import clean
+from kubectl_kudo.testing.golden.compare import compare_golden
+from kubectl_kudo.testing.new_case import new_case
+from kubectl_kudo.testing.suite_run import run_suites
 
+_WORK: Final[Mapping[str, Callable[[Args], None]]] = {
+    "watch": run_suites,
+    "new": new_case,
+    "render_only": compare_golden,
+    "clean": clean,
+}
+"""What flags ask for in place of one run; one of them can be given."""
 MOST_PARALLEL = 64
 """Cases that may run at a time, as in a TestSuite."""
 _NOT_SET = ""
@@ -13,9 +26,19 @@ _NO_NUMBER = -1
 
 
 def run(args: Args) -> None:
-    from kubectl_kudo.testing.test_suite import test_suite
+    """Run suites, or compare golden manifests, write a first case, delete what a run left.
 
-    test_suite(args)
+    Raises:
+        UsageError: flags contradict each other.
+        CliError: something is wrong with a suite, or a case failed.
+    """
+    asked = [name for name in _WORK if getattr(args, name)]
+    if len(asked) > 1:
+        flags = " and ".join(f"'--{name.replace('_', '-')}'" for name in asked)
+        raise UsageError(f"{flags} can not be used at the same time")
+    if args.update and not args.render_only:
+        raise UsageError("'--update' is only useful when using the flag '--render-only'")
+    _WORK.get(asked[0] if asked else "", run_suites)(args)
 
 
 def _parallel(text: str) -> int:

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from kubectl_kudo.testing.checks.check_expressions import check_expressions
 from kubectl_kudo.testing.checks.check_kinds import check_kinds
 from kubectl_kudo.testing.checks.known_kinds import Kinds, known_kinds
+from kubectl_kudo.testing.invocation.prepared import check_expressions
 from kubeio.client import Client
 from kubeio.connection.config import ClusterConfig
 from kudo_harness.findings import Findings

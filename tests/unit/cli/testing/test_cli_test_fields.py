@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 import goyaml
-from kubectl_kudo.testing.checks.check_fields import check_fields
-from kubectl_kudo.testing.checks.published_schemas import Schemas
+from kubectl_kudo.testing.checks.check_fields import Schemas, check_fields
 from kubeio.resource import Resource
 from kudo_harness.findings import Findings
 from tests.unit.cli.fake_api import FakeApi

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_kudo.testing.invocation.case_namespaces import CaseNamespaces
 from kubectl_kudo.testing.invocation.prepared import Prepared, prepare
+from kubectl_kudo.testing.invocation.request import CaseNamespaces
 from kubectl_kudo.testing.local.planned import Where
 from kubectl_kudo.testing.test import COMMAND
 from kubeio.names import MAX_LABEL, is_subdomain

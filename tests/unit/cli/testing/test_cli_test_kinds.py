@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_kudo.testing.checks.creating import command_may_create
+from kubectl_kudo.testing.checks.crds import command_may_create
 from kubectl_kudo.testing.checks.known_kinds import Kinds
 from kubeio.resource import Resource
 from kudo_harness.findings import Place

@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from kubectl_kudo.core.errors import CliError
-from kubectl_kudo.testing.local.cluster import RunningCluster
+from kubectl_kudo.testing.local.cluster import RunningCluster, cluster_program
 from kubectl_kudo.testing.local.planned import Mapped, Plan, PlannedNode, Where
-from kubectl_kudo.testing.local.programs import cluster_program
 from kudo_harness.findings import Place
 
 READY = """

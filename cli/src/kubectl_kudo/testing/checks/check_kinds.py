@@ -10,15 +10,16 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from kubectl_kudo.core.kinds import DEFINED
-from kubectl_kudo.testing.checks.crds import crds_of, defined_by, manifests_of
-from kubectl_kudo.testing.checks.creating import (
+from kubectl_kudo.testing.checks.crds import (
     BUILT_IN_GROUPS,
     command_may_create,
+    crds_of,
+    defined_by,
     installs_kudo,
+    manifests_of,
     object_may_create,
 )
-from kubectl_kudo.testing.checks.known_kinds import Kind, Kinds
-from kubectl_kudo.testing.checks.unknown_kinds import advice
+from kubectl_kudo.testing.checks.known_kinds import Kind, Kinds, advice
 from kubeio.resource import split_api_version
 from kudo.names import GROUP
 from kudo.problems import shown_name

@@ -1,10 +1,12 @@
-"""Differences between an assert and an object as failures tell them."""
+"""What failures tell of an assert and an object: differences, or values that must not match."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import Final
 
 from kudo.known_secrets import is_sensitive
+from kudo_harness.findings import Place
 from kudo_harness.matching import (
     Difference,
     Match,
@@ -13,8 +15,16 @@ from kudo_harness.matching import (
     best_match,
     difference_lines,
 )
+from kudo_harness.matching.difference import Path, is_secret, path_text, shown_value
 from kudo_harness.suite import Document, ListMatching
 
+_MOST: Final = 20
+_IDENTITY: Final = (
+    ("apiVersion",),
+    ("kind",),
+    ("metadata", "name"),
+    ("metadata", "namespace"),
+)
 _MOST_FURTHER: Final = 10
 _HOLDS: Final = (
     "it matches: with `listMatching: name` in the TestAssert of the step, items are compared with "
@@ -58,3 +68,26 @@ def by_name_lines(document: Document, match: Match) -> tuple[str, ...]:
 def _of_list(difference: Difference) -> bool:
     inside = any(isinstance(element, int) for element in difference.path)
     return inside or difference.mismatch is Mismatch.LENGTH
+
+
+def matched_values(document: Document) -> list[tuple[str, Place, str]]:
+    """Return path, place and value of the fields that matched, those of the identity left out."""
+    found = []
+    for path, value in islice(_leaves(document.value, ()), _MOST):
+        secret = is_secret(document.value.get("kind"), path)
+        shown = "as it says" if secret else shown_value(value)
+        found.append((path_text(path), document.place(*path), shown))
+    return found
+
+
+def _leaves(value: object, path: Path) -> Iterator[tuple[Path, object]]:
+    if path in _IDENTITY or path[:2] == ("metadata", "labels"):
+        return
+    if isinstance(value, dict) and value:
+        for key, one in value.items():
+            yield from _leaves(one, (*path, str(key)))
+    elif isinstance(value, list) and value:
+        for index, one in enumerate(value):
+            yield from _leaves(one, (*path, index))
+    elif path:
+        yield path, value

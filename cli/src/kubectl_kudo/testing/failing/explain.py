@@ -9,13 +9,16 @@ from typing import Any
 
 from kubectl_kudo.redaction.objects import Redactor
 from kubectl_kudo.testing.failing.absent import absent_message, elsewhere, others_of_kind
-from kubectl_kudo.testing.failing.differences import by_name_lines, discreet, further_lines
+from kubectl_kudo.testing.failing.differences import (
+    by_name_lines,
+    discreet,
+    further_lines,
+    matched_values,
+)
 from kubectl_kudo.testing.failing.failed import FailedAssert
-from kubectl_kudo.testing.failing.matched import matched_values
-from kubectl_kudo.testing.failing.plan_trees import instance_of, tree_of, unfinished_trees
-from kubectl_kudo.testing.failing.pods import pod_lines
 from kubectl_kudo.testing.failing.reading import Section, event_lines, redactor_of, section
 from kubectl_kudo.testing.failing.shown_objects import bounded, path_in_object, shown_object
+from kubectl_kudo.testing.failing.unready import instance_of, pod_lines, tree_of, unfinished_trees
 from kubeio.client import Client
 from kubeio.discovery import Discovery
 from kubeio.errors import KubeError

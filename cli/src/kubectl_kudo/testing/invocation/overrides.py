@@ -1,11 +1,14 @@
-"""Replaces options of a suite file by the flags that are given."""
+"""The flags of a run: they replace options of the suite file, and say where the suite runs."""
 
+import os
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Final
 
 from kubectl_kudo.core.arguments import Args
 from kubectl_kudo.core.errors import UsageError
+from kubectl_kudo.testing.local.planned import PlanOptions
 from kudo_harness.findings import Place
 from kudo_harness.suite import Granularity, ListMatching, ReportFormat, SuiteOptions, Text
 
@@ -64,3 +67,23 @@ def _suppressed(values: list[str]) -> Iterator[str]:
         if word.lower() != _SUPPRESSED:
             raise UsageError(f'--suppress-log: only events can be suppressed, not "{word}"')
         yield _SUPPRESSED
+
+
+def plan_options(args: Args) -> PlanOptions:
+    """Return the flags that say where a suite runs; None for those that are not given."""
+    return PlanOptions(
+        kubeconfig=args.kubeconfig or None,
+        context=args.context or None,
+        start_control_plane=_asked(args.start_control_plane),
+        start_kind=_asked(args.start_kind),
+        start_kudo=_asked(args.start_kudo),
+        kind_config=args.kind_config or None,
+        kind_context=args.kind_context or None,
+        folder=Path.cwd(),
+        environment=dict(os.environ),
+        allow_faults=args.allow_faults,
+    )
+
+
+def _asked(value: object) -> bool | None:
+    return None if value == NOT_SET else bool(value)

@@ -1,20 +1,25 @@
 """Reads and plans a run; everything that is wrong with its files is told before it starts."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Final
 
 from kubectl_kudo.core.arguments import Args
+from kubectl_kudo.core.errors import CliError, UsageError
 from kubectl_kudo.core.output import say, warn
 from kubectl_kudo.core.terminal import clean
-from kubectl_kudo.testing.checks.check_expressions import check_expressions
-from kubectl_kudo.testing.invocation.cluster_flags import plan_options
+from kubectl_kudo.testing.invocation.overrides import plan_options
 from kubectl_kudo.testing.invocation.request import read_suite, suite_invalid
-from kubectl_kudo.testing.invocation.suite_file import find_suite_file
 from kubectl_kudo.testing.local.plan import plan_lines, plan_run
 from kubectl_kudo.testing.local.planned import Plan, PlanOptions
 from kubectl_kudo.testing.reporting.reports import report_path
+from kudo_harness.cel import Expressions
 from kudo_harness.findings import Findings, SuiteInvalid
 from kudo_harness.suite import Suite
+
+NAMES: Final = ("kudo-test.yaml", "kuttl-test.yaml")
+"""Names of suite files, the first one that exists counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,3 +93,59 @@ def _headline(suite: Suite, file: Path | None) -> str:
     more = f", and those of {len(suite.downloads)} archives" if suite.downloads else ""
     by = f", suite file {file}" if file else ""
     return f"Running {count} {'case' if count == 1 else 'cases'} of {where}{more}{by}"
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteFile:
+    """The suite file of a run.
+
+    Attributes:
+        path: Where it is; None if there is none.
+        unused: Suite files in folders that are given, which are not read.
+    """
+
+    path: Path | None
+    unused: tuple[Path, ...] = ()
+
+
+def find_suite_file(config: str, folders: Sequence[str]) -> SuiteFile:
+    """Return the suite file of a run.
+
+    Args:
+        config: `--config`; empty if it is not given.
+        folders: The folders of cases that the command line names.
+
+    Raises:
+        CliError: the file of `--config` does not exist.
+        UsageError: neither a file nor folders are given.
+    """
+    if config:
+        path = Path(config).expanduser()
+        if not path.is_file():
+            raise CliError(f"cannot read the suite file {config}: no such file")
+        return SuiteFile(path)
+    inside = [found for folder in folders if (found := _in(Path(folder))) is not None]
+    here = _in(Path())
+    if here is not None:
+        return SuiteFile(here, tuple(one for one in inside if not one.samefile(here)))
+    if not folders:
+        raise UsageError(
+            f"{NAMES[0]} not found, provide either --config or arguments indicating the tests to "
+            "load"
+        )
+    if len(folders) == 1:
+        return SuiteFile(inside[0] if inside else None)
+    return SuiteFile(None, tuple(inside))
+
+
+def _in(folder: Path) -> Path | None:
+    return next((path for name in NAMES if (path := folder / name).is_file()), None)
+
+
+def check_expressions(suite: Suite, findings: Findings) -> None:
+    """Note each CEL expression of a suite that cannot be compiled, with file and line."""
+    for folder in suite.test_dirs:
+        for case in folder.cases:
+            for step in case.steps:
+                if step.assert_options is not None:
+                    Expressions.compile(step.assert_options, findings)

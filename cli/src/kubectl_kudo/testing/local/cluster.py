@@ -7,20 +7,22 @@ import asyncio
 import contextlib
 import json
 import os
+import shutil
 import signal
 import subprocess
+import sys
 from dataclasses import dataclass, field
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any, Final, Self
 
 from kubectl_kudo.core.errors import CliError
-from kubectl_kudo.testing.local.planned import Plan
-from kubectl_kudo.testing.local.programs import cluster_program
+from kubectl_kudo.testing.local.planned import Mapped, Plan
 from kubeio.client import Client
 from kubeio.connection.config import load_config
 from kubeio.resource import Resource
 
+PROGRAM: Final = "kudo-cluster"
 _NODES: Final = Resource("", "v1", "Node", "nodes", namespaced=False)
 _ANSWER_BYTES: Final = 16 * 1024 * 1024
 """Of one answer: the ends of about ten logs."""
@@ -222,3 +224,22 @@ def _started(command: tuple[str, ...]) -> subprocess.Popen[bytes]:
         )
     except OSError as error:
         raise CliError(f"{command[0]} cannot be started: {error.strerror}") from error
+
+
+def cluster_program(asked: Mapped | None, *, python: str = sys.executable) -> Path:
+    """Return the path of `kudo-cluster`: on the PATH, or beside the running Python.
+
+    Raises:
+        CliError: it is in neither; with the line of the suite that needs it.
+    """
+    if found := shutil.which(PROGRAM):
+        return Path(found)
+    beside = Path(python).with_name(PROGRAM)
+    if beside.is_file():
+        return beside
+    needed = f"{asked.place}: {asked.asked} needs" if asked else "a local cluster needs"
+    raise CliError(
+        f"{needed} the program {PROGRAM}, which is neither on the PATH nor beside {python}: "
+        "install it with the services from the repository of KUDO (make setup; see "
+        "docs/local-cluster.md), or run the suite on another cluster with --kubeconfig"
+    )

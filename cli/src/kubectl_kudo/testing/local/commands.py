@@ -44,7 +44,6 @@ _MEANINGLESS: Final = (
     "service_account",
 )
 """Flags of `init` that say something about pods, which KUDO has none of here."""
-_INIT: Final = "init"
 _SHOWN: Final = 80
 _NO_DOCKER: Final = (
     "there is no Docker and no kind here, where the cluster consists of processes: remove the "
@@ -178,7 +177,7 @@ def _plugin_arguments(words: list[str]) -> list[str] | None:
 
 def _of_plugin(arguments: list[str]) -> Verdict:
     command, rest = _command_word(arguments)
-    if command != _INIT:
+    if command != "init":
         return _RUNS
     try:
         args = _init_parser().parse(rest)

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from kubectl_kudo.testing.local.allowed_faults import check_faults
 from kubectl_kudo.testing.local.commands import CommandPlanner
 from kubectl_kudo.testing.local.kind_config import KindConfig
 from kubectl_kudo.testing.local.planned import (
@@ -24,7 +23,15 @@ from kubectl_kudo.testing.local.planned import (
     Where,
 )
 from kudo_harness.findings import Findings, Place
-from kudo_harness.suite import Command, Suite, SuiteOptions, Text
+from kudo_harness.suite import (
+    Command,
+    Fault,
+    NodeNotReady,
+    RestartService,
+    Suite,
+    SuiteOptions,
+    Text,
+)
 
 COMMAND_LINE: Final = Place("command line")
 BOTH_MODES: Final = "only one of --start-control-plane and --start-kind can be set"
@@ -217,3 +224,55 @@ def _is_kudo(folder: Path) -> bool:
     lines = (line.split() for line in text.splitlines())
     names = [line[1] for line in lines if line[:1] == ["module"] and len(line) > 1]
     return not names or names[0].strip('"') == _GO_MODULE
+
+
+def check_faults(suite: Suite, plan: Plan, findings: Findings, *, allowed: bool) -> None:
+    """Note an error for each fault that cannot be caused.
+
+    Args:
+        suite: The suite.
+        plan: Where it runs.
+        findings: Where errors are noted.
+        allowed: Whether steps may cause faults on a cluster that the harness did not start.
+    """
+    for fault in _faults(suite):
+        problem = _of_own_cluster(fault, plan) if _own(plan) else _of_other_cluster(fault, allowed)
+        if problem:
+            findings.error("FaultNotAllowed", problem, fault.place)
+
+
+def _own(plan: Plan) -> bool:
+    return plan.where is Where.OWN
+
+
+def _faults(suite: Suite) -> Iterator[Fault]:
+    for folder in suite.test_dirs:
+        for case in folder.cases:
+            for step in case.steps:
+                yield from step.options.faults if step.options else ()
+
+
+def _of_own_cluster(fault: Fault, plan: Plan) -> str:
+    match fault.action:
+        case NodeNotReady(name=name):
+            names = [f"node-{n}" for n in range(1, len(plan.nodes) + 1)]
+            return "" if name in names else f"no node {name}; there are {', '.join(names)}"
+        case RestartService(service=service):
+            if not (plan.installs_kudo or plan.steps_install_kudo):
+                return (
+                    f"the {service} does not run: no line of the suite installs KUDO; add "
+                    "startKUDO: true to the suite file"
+                )
+    return ""
+
+
+def _of_other_cluster(fault: Fault, allowed: bool) -> str:
+    match fault.action:
+        case NodeNotReady():
+            return "only the simulated nodes of a cluster that the harness starts can be unready"
+    if allowed:
+        return ""
+    return (
+        "faults are caused only on a cluster that the harness starts: add startControlPlane: true "
+        "to the suite file, or allow them on this cluster with --allow-faults"
+    )

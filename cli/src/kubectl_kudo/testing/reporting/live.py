@@ -1,21 +1,27 @@
 """The progress of a run on a terminal: one line for each case that runs, drawn again in place.
 
-Cases that have ended, and what is told about the suite, stay above these lines.
+Cases that have ended, and what is told about the suite, stay above these lines. Where the output is
+no terminal, the log of `log` is shown.
 """
 
+import asyncio
+import os
+import sys
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Final, TextIO
 
 from kubectl_kudo.core.cells import printable
 from kubectl_kudo.core.terminal import Redrawn, clean, terminal_size
 from kubectl_kudo.core.wrapping import cut
-from kubectl_kudo.testing.reporting.log import outcome
+from kubectl_kudo.testing.reporting.log import TextLog, outcome
 from kudo_harness.report import CaseResult
 from kudo_harness.suite import Case, Step
 
+_SECONDS: Final = 1.0
 _KEPT: Final = 40
 """Last lines of a case that are shown if it fails."""
 _NARROWEST: Final = 20
@@ -118,3 +124,41 @@ class LiveLog:
         failed = f", {self._failed} failed" if self._failed else ""
         elapsed = int(now - self._start)
         yield f"{self._ended} of {self._total} cases ended{failed}, {elapsed}s"
+
+
+Log = LiveLog | TextLog
+
+
+def log_on_stdout(total: int, *, verbose: bool) -> Log:
+    """Return the log: on a terminal a line for each case that runs, else all messages.
+
+    Args:
+        total: Number of cases.
+        verbose: Whether a terminal shows all messages, too.
+    """
+    terminal = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+    if terminal and not verbose:
+        return LiveLog(sys.stdout, total)
+    return TextLog(_write)
+
+
+@asynccontextmanager
+async def shown(log: Log) -> AsyncIterator[None]:
+    """Update the times that a log shows, and remove them in the end."""
+    task = asyncio.create_task(_tick(log), name="progress")
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.wait({task})
+        log.close()
+
+
+async def _tick(log: Log) -> None:
+    while True:
+        await asyncio.sleep(_SECONDS)
+        log.tick()
+
+
+def _write(text: str) -> None:
+    print(text, end="", flush=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from kubectl_kudo.core.errors import CliError
 from kubectl_kudo.testing.local.planned import Action, PlannedCommand
-from kubectl_kudo.testing.running.processes.groups import Processes
+from kubectl_kudo.testing.running.process_groups import Processes
 from kubectl_kudo.testing.running.safe_log import StepLog
 from kubectl_kudo.testing.target import LocalCluster
 from kudo_harness.commands import CommandInvalid, Context, Process, process_of

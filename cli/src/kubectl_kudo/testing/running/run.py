@@ -9,14 +9,12 @@ from typing import Final
 
 from kubectl_kudo.testing.local.planned import Plan
 from kubectl_kudo.testing.running.case_run import CaseRun
-from kubectl_kudo.testing.running.clean_run import end_record
-from kubectl_kudo.testing.running.cleanup import Cleanup
+from kubectl_kudo.testing.running.cleanup import Cleanup, end_record
 from kubectl_kudo.testing.running.interruption import Interruption, listening
-from kubectl_kudo.testing.running.objects.cluster import Cluster
-from kubectl_kudo.testing.running.objects.clusters import Clusters
+from kubectl_kudo.testing.running.objects.cluster import Cluster, Clusters
 from kubectl_kudo.testing.running.objects.namespaces import Namespaces
 from kubectl_kudo.testing.running.options import RunLog, RunOptions
-from kubectl_kudo.testing.running.processes.groups import Processes
+from kubectl_kudo.testing.running.process_groups import Processes
 from kubectl_kudo.testing.running.reading.downloads import fetch_objects
 from kubectl_kudo.testing.running.reading.setup_objects import setup_objects
 from kubectl_kudo.testing.running.record import Record

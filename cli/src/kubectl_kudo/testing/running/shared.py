@@ -7,10 +7,10 @@ from pathlib import Path
 from kubectl_kudo.testing.local.planned import Plan, PlannedCommand
 from kubectl_kudo.testing.running.cleanup import Cleanup
 from kubectl_kudo.testing.running.commands import Commands
-from kubectl_kudo.testing.running.objects.clusters import Clusters
+from kubectl_kudo.testing.running.objects.cluster import Clusters
 from kubectl_kudo.testing.running.objects.namespaces import Namespaces
 from kubectl_kudo.testing.running.options import RunOptions
-from kubectl_kudo.testing.running.processes.groups import Processes
+from kubectl_kudo.testing.running.process_groups import Processes
 from kubectl_kudo.testing.running.record import Record
 from kubectl_kudo.testing.running.safe_log import SafeLog, StepLog
 from kubectl_kudo.testing.target import Target

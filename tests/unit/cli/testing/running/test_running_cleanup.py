@@ -4,9 +4,8 @@ import asyncio
 from pathlib import Path
 
 from kubectl_kudo.testing.running.cleanup import Cleanup
-from kubectl_kudo.testing.running.objects.cluster import Cluster
-from kubectl_kudo.testing.running.objects.clusters import Clusters
-from kubectl_kudo.testing.running.processes.groups import Processes
+from kubectl_kudo.testing.running.objects.cluster import Cluster, Clusters
+from kubectl_kudo.testing.running.process_groups import Processes
 from kubectl_kudo.testing.running.record import Record
 from kubeio import jsonpatch
 from kubeio.kinds import CLUSTER_ROLES, NAMESPACES

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_kudo.testing.invocation.archives import with_archives
+from kubectl_kudo.testing.invocation.request import with_archives
 from kubectl_kudo.testing.running.reading.archives import fetch_cases
 from kubectl_kudo.testing.running.reading.downloads import fetch_objects
 from kubectl_kudo.testing.running.reading.setup_objects import setup_objects

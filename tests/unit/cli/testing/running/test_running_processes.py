@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_kudo.testing.running.processes.groups import Ended, Processes
+from kubectl_kudo.testing.running.process_groups import Ended, Processes
 from kubectl_kudo.testing.running.record import Record, is_running, process_started, read_record
 from kudo_harness.commands import Process
 from kudo_harness.findings import Place

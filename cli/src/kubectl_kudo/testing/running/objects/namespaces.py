@@ -5,8 +5,8 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Final
 
+from kubectl_kudo.testing.running.objects.applying import create_recorded
 from kubectl_kudo.testing.running.objects.cluster import Cluster
-from kubectl_kudo.testing.running.objects.creating import create_recorded
 from kubectl_kudo.testing.running.polling import until
 from kubectl_kudo.testing.running.record import Record
 from kubeio.errors import AlreadyExists, Forbidden

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from kubectl_kudo.testing.running.polling import until
-from kubectl_kudo.testing.running.processes.output import Output
+from kubectl_kudo.testing.running.process_output import Output
 from kubectl_kudo.testing.running.record import MadeGroup, Record, is_running
 from kudo_harness.commands import Process
 

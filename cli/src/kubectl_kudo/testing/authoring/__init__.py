@@ -1,1 +1,0 @@
-"""Writes test cases for packages."""

@@ -1,1 +1,0 @@
-"""Commands as processes, and their output."""
