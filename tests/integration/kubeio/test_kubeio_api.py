@@ -9,7 +9,7 @@ from kubeio import errors, jsonpatch
 from kubeio.client import Client
 from kubeio.connection.auth import StaticAuth
 from kubeio.connection.config import load_config
-from kubeio.connection.tls import Pem, client_context
+from kubeio.connection.tls import Pem, Tls
 from kubeio.resource import Resource
 from kubeio.types import JsonObject
 from kudo_cluster import Cluster
@@ -215,7 +215,7 @@ async def test_a_user_without_rights_is_forbidden(cluster: Cluster, client: Clie
     secret = Resource("", "v1", "Secret", "secrets", namespaced=True)
     user = ("Impersonate-User", "nobody-in-particular")
     config = load_config(cluster.kubeconfig("admin"))
-    limited = type(config)(config.server, config.ssl, headers=(user,))
+    limited = type(config)(config.server, config.tls, headers=(user,))
     async with Client(limited) as nobody:
         with pytest.raises(errors.Forbidden, match="cannot list resource"):
             await nobody.list(secret)
@@ -224,8 +224,9 @@ async def test_a_user_without_rights_is_forbidden(cluster: Cluster, client: Clie
 async def test_an_unknown_user_is_unauthorized(cluster: Cluster) -> None:
     config = load_config(cluster.kubeconfig("admin"))
     # A junk token instead of the client certificate.
-    context = client_context(ca=Pem(), verify=False)
-    stranger = type(config)(config.server, context, StaticAuth.bearer("junk"))
+    tls = Tls(verify=False)
+    tls.load(ca=Pem(), cert=Pem(), key=Pem())
+    stranger = type(config)(config.server, tls, StaticAuth.bearer("junk"))
     async with Client(stranger) as client:
         with pytest.raises(errors.Unauthorized):
             await client.list(NAMESPACE)

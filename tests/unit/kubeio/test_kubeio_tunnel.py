@@ -10,7 +10,7 @@ import pytest
 
 from kubeio.client import Client
 from kubeio.connection.config import ClusterConfig
-from kubeio.connection.tls import Pem, client_context
+from kubeio.connection.tls import Pem, Tls
 from tests.unit.kubeio.connection.pki import authority
 from tests.unit.kubeio.http.servers import Peer, answers, serving
 
@@ -46,8 +46,9 @@ async def tunnels() -> AsyncIterator[tuple[str, list[bytes]]]:
 
 async def test_tls_goes_through_a_tunnel() -> None:
     async with serving(answers) as server, tunnels() as (proxy, asked):
-        context = client_context(ca=Pem(data=authority().cert))
-        config = ClusterConfig(server=server.url, ssl=context, proxy=proxy)
+        tls = Tls()
+        tls.load(ca=Pem(data=authority().cert), cert=Pem(), key=Pem())
+        config = ClusterConfig(server=server.url, tls=tls, proxy=proxy)
         async with Client(config) as client:
             assert await client.raw("GET", "/version") == {}
         host = server.url.removeprefix("https://").encode()

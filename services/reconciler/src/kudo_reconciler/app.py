@@ -19,7 +19,8 @@ from kubeio.cache.informer import Informer
 from kubeio.cache.reflector import Status, Timing
 from kubeio.cache.store import Delta, Indexer
 from kubeio.client import Client
-from kubeio.connection.config import ClusterConfig, load_config
+from kubeio.connection.config import ClusterConfig
+from kubeio.connection.service import service_config
 from kubeio.errors import Forbidden, NotFound
 from kubeio.kinds import NAMESPACES, SERVICE_ACCOUNTS
 from kubeio.leader_election.elector import LeaderElector
@@ -72,9 +73,9 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
         kubeio.errors.ConfigError: no cluster can be found.
         ExceptionGroup: a part failed, such as the probe listener.
     """
-    config = load_config(settings.kubeconfig, user_agent="kudo-reconciler")
+    config = await service_config(settings.kubeconfig, user_agent="kudo-reconciler")
     # Loaded a second time: credentials belong to one event loop, and the Lease has one of its own.
-    lease_config = load_config(settings.kubeconfig, user_agent="kudo-reconciler")
+    lease_config = await service_config(settings.kubeconfig, user_agent="kudo-reconciler")
     closed = asyncio.Event()
     async with (
         # Responses to the writes of one run are known before the next run sends anything.

@@ -12,7 +12,7 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 
 from kubeio.client import Client
-from kubeio.connection.config import load_config
+from kubeio.connection.service import service_config
 from kubeio.token_review import METRICS, TokenReviewer
 from kudo.tenancy import Tenancy
 from kudo_webhook.admission import Admission
@@ -60,7 +60,7 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
         kubeio.errors.ConfigError: no cluster can be found.
         ExceptionGroup: a part failed, such as a listener (`serving.server.ListenError`).
     """
-    config = load_config(settings.kubeconfig, user_agent="kudo-webhook")
+    config = await service_config(settings.kubeconfig, user_agent="kudo-webhook")
     async with Client(config) as client, asyncio.TaskGroup() as group:
         source = InformedVersions(client, timeout=settings.request_deadline * _LOOKUP_SHARE)
         informer = group.create_task(source.run(), name="informer of OperatorVersions")

@@ -19,14 +19,16 @@ class Pair:
     key: bytes
 
 
-@functools.cache
-def authority() -> Pair:
-    return _issue("test ca", None)
+_CA = "test ca"
+
+
+def authority(name: str = _CA) -> Pair:
+    return issued(name, "")
 
 
 @functools.cache
-def issued(name: str) -> Pair:
-    return _issue(name, authority())
+def issued(name: str, by: str = _CA) -> Pair:
+    return _issue(name, authority(by) if by else None)
 
 
 def _issue(name: str, issuer: Pair | None) -> Pair:

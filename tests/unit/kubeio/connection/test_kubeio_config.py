@@ -1,6 +1,5 @@
 """Kubeconfig files in all their forms, merged and broken, and service accounts."""
 
-import base64
 import ssl
 from collections.abc import Callable
 from pathlib import Path
@@ -12,30 +11,16 @@ import yaml
 from aiohttp import web
 
 from kubeio.client import Client
-from kubeio.connection.auth import PluginAuth, StaticAuth, TokenFileAuth
-from kubeio.connection.config import ClusterConfig, in_cluster_config, load_config
+from kubeio.connection.auth import RenewedAuth, StaticAuth
+from kubeio.connection.config import ClusterConfig, load_config, plain_config
+from kubeio.connection.context import Context
+from kubeio.connection.service import library_config
 from kubeio.errors import ConfigError, ConnectionLost
 from kubeio.types import JsonObject
+from tests.unit.kubeio.connection.kubeconfigs import BAD, READERS, Bad, b64, kubeconfig
 from tests.unit.kubeio.connection.pki import authority, issued
 
 Write = Callable[..., Path]
-
-
-def b64(data: bytes) -> str:
-    return base64.b64encode(data).decode()
-
-
-def kubeconfig(
-    *, cluster: JsonObject | None = None, user: JsonObject | None = None, **context: str
-) -> JsonObject:
-    return {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "current-context": "main",
-        "clusters": [{"name": "c", "cluster": cluster or {"server": "https://k8s.example:6443"}}],
-        "users": [{"name": "u", "user": user or {}}],
-        "contexts": [{"name": "main", "context": {"cluster": "c", "user": "u", **context}}],
-    }
 
 
 @pytest.fixture
@@ -122,11 +107,9 @@ async def test_basic_auth_is_read(write: Write) -> None:
     assert await header(load(path)) == "Basic dTpwOnc="
 
 
-@pytest.mark.parametrize(
-    "user", [{"exec": {"command": "x"}}, {"auth-provider": {"name": "oidc", "config": {}}}]
-)
-def test_plugins_are_left_to_the_plugin_auth(write: Write, user: JsonObject) -> None:
-    assert isinstance(load(write(kubeconfig(user=user))).auth, PluginAuth)
+def test_a_plugin_is_not_started_before_the_first_request(write: Write) -> None:
+    user = {"exec": {"command": "/nonexistent", "apiVersion": "v1"}}
+    assert isinstance(load(write(kubeconfig(user=user))).auth, RenewedAuth)
 
 
 def test_without_a_user_there_is_no_credential(write: Write) -> None:
@@ -201,113 +184,14 @@ def test_an_explicit_path_wins_over_the_environment(write: Write) -> None:
     assert load(write(kubeconfig()), KUBECONFIG=str(other)).server == "https://k8s.example:6443"
 
 
-class Bad:
-    """Kubeconfigs that cannot be used, and what is said about them."""
-
-    def __init__(self, content: Any, field: str, *words: str) -> None:
-        self.content, self.field, self.words = content, field, words
-
-
-def without(key: str) -> JsonObject:
-    return {name: value for name, value in kubeconfig().items() if name != key}
-
-
-BAD = {
-    "no yaml": Bad("users: [{token: s3cret", "", "not valid YAML at line"),
-    "no mapping": Bad("[]", "", "not a kubeconfig"),
-    "other kind": Bad({"kind": "Pod"}, "", "not a kubeconfig"),
-    "binary": Bad("\x00s3cret", "", "not valid YAML"),
-    "no context": Bad(without("current-context"), "current-context", "choose one of: main"),
-    "unknown context": Bad(
-        kubeconfig() | {"current-context": "x"}, "current-context", "'x'", "choose one of: main"
-    ),
-    "no contexts": Bad(without("contexts"), "current-context", "choose one of: none"),
-    "unknown cluster": Bad(without("clusters"), "contexts[main].context.cluster", "'c'"),
-    "unknown user": Bad(without("users"), "contexts[main].context.user", "'u'"),
-    "no cluster": Bad(
-        kubeconfig() | {"contexts": [{"name": "main", "context": None}]},
-        "contexts[main].context.cluster",
-        "the context has no cluster",
-    ),
-    "no server": Bad(
-        kubeconfig(cluster={"proxy-url": "x"}),
-        "clusters[c].cluster.server",
-        "the server URL is missing",
-    ),
-    "odd server": Bad(
-        kubeconfig(cluster={"server": "ftp://x"}), "clusters[c].cluster.server", "ftp://x"
-    ),
-    "odd port": Bad(
-        kubeconfig(cluster={"server": "https://x:y"}), "clusters[c].cluster.server", "https://x:y"
-    ),
-    "a list is no text": Bad(
-        kubeconfig(cluster={"server": ["x"]}), "clusters[c].cluster.server", "expected text"
-    ),
-    "a text is no flag": Bad(
-        kubeconfig(cluster={"server": "https://x", "insecure-skip-tls-verify": "yes"}),
-        "clusters[c].cluster.insecure-skip-tls-verify",
-        "true or false",
-    ),
-    "a section is a list": Bad(kubeconfig() | {"users": {"u": 1}}, "users", "a list"),
-    "an entry has a name": Bad(kubeconfig() | {"users": [{}]}, "users[0]", "a name"),
-    "a user is a mapping": Bad(
-        kubeconfig() | {"users": [{"name": "u", "user": 3}]}, "users[u].user", "a mapping"
-    ),
-    "ca no base64": Bad(
-        kubeconfig(cluster={"server": "https://x", "certificate-authority-data": "s3cret!"}),
-        "clusters[c].cluster.certificate-authority-data",
-        "base64 -w0",
-    ),
-    "ca no pem": Bad(
-        kubeconfig(cluster={"server": "https://x", "certificate-authority-data": b64(b"x")}),
-        "clusters[c].cluster.certificate-authority",
-        "unusable certificate",
-    ),
-    "ca missing": Bad(
-        kubeconfig(cluster={"server": "https://x", "certificate-authority": "ca.crt"}),
-        "clusters[c].cluster.certificate-authority",
-        "no such file",
-        "ca.crt",
-    ),
-    "key without certificate": Bad(
-        kubeconfig(user={"client-key-data": b64(b"x")}),
-        "users[u].user.client-certificate",
-        "set both the client certificate and its key",
-    ),
-    "certificate without key": Bad(
-        kubeconfig(user={"client-certificate-data": b64(b"x")}),
-        "users[u].user.client-key",
-        "set both the client certificate and its key",
-    ),
-    "certificate no pem": Bad(
-        kubeconfig(
-            user={"client-certificate-data": b64(b"s3cret"), "client-key-data": b64(b"s3cret")}
-        ),
-        "users[u].user.client-certificate",
-        "unusable certificate",
-    ),
-    "token file missing": Bad(
-        kubeconfig(user={"tokenFile": "t"}), "users[u].user.tokenFile", "no such file"
-    ),
-    "odd proxy": Bad(
-        kubeconfig(cluster={"server": "https://x", "proxy-url": "socks5://p"}),
-        "clusters[c].cluster.proxy-url",
-        "only http",
-    ),
-    "groups are a list": Bad(
-        kubeconfig(user={"as-groups": "x"}), "users[u].user.as-groups", "a list"
-    ),
-    "extra is a mapping": Bad(
-        kubeconfig(user={"as-user-extra": "x"}), "users[u].user.as-user-extra", "a mapping"
-    ),
-}
-
-
+@pytest.mark.parametrize("reader", READERS)
 @pytest.mark.parametrize("bad", BAD.values(), ids=BAD)
-def test_what_is_wrong_is_said_with_file_and_field(write: Write, bad: Bad) -> None:
+async def test_what_is_wrong_is_said_with_file_and_field(
+    write: Write, bad: Bad, reader: str
+) -> None:
     path = write(bad.content)
     with pytest.raises(ConfigError) as problem:
-        load(path)
+        await READERS[reader](path, {})
     text = str(problem.value)
     assert problem.value.field == bad.field
     assert text.startswith(str(path))
@@ -345,6 +229,118 @@ def test_no_secret_is_in_the_repr(write: Write) -> None:
     assert "Bearer <redacted>" in repr(config)
 
 
+USABLE: dict[str, tuple[JsonObject, dict[str, str]]] = {
+    "nothing but a server": (kubeconfig(), {}),
+    "plain HTTP": (kubeconfig(cluster={"server": "http://127.0.0.1:8080/"}), {}),
+    "no scheme": (kubeconfig(cluster={"server": "k8s:6443"}), {}),
+    "no scheme, but a certificate": (
+        kubeconfig(
+            cluster={
+                "server": "k8s:6443",
+                "certificate-authority-data": b64(authority().cert),
+            }
+        ),
+        {},
+    ),
+    "no verification": (
+        kubeconfig(cluster={"server": "https://k8s/k8s/c-1/", "insecure-skip-tls-verify": True}),
+        {},
+    ),
+    "a CA in a file, and another name": (
+        kubeconfig(
+            cluster={
+                "server": "https://k8s",
+                "certificate-authority": "ca.crt",
+                "tls-server-name": "kubernetes",
+            }
+        ),
+        {},
+    ),
+    "a token": (kubeconfig(user={"token": " abc\n"}, namespace="prod"), {}),
+    "a token that looks like a number": (kubeconfig(user={"token": "0123"}), {}),
+    "a token file beside a token": (
+        kubeconfig(user={"tokenFile": "token", "token": "inline"}),
+        {},
+    ),
+    "basic auth without a password": (kubeconfig(user={"username": "u"}), {}),
+    "basic auth": (kubeconfig(user={"username": "u", "password": "01:2"}), {}),
+    "a token beside basic auth": (
+        kubeconfig(user={"token": "abc", "username": "u", "password": "p"}),
+        {},
+    ),
+    "a token beside a plugin": (
+        kubeconfig(user={"token": "abc", "exec": {"command": "/nonexistent"}}),
+        {},
+    ),
+    "a client certificate": (
+        kubeconfig(
+            user={
+                "client-certificate-data": b64(issued("jane").cert),
+                "client-key-data": b64(issued("jane").key),
+            }
+        ),
+        {},
+    ),
+    "impersonation": (
+        kubeconfig(
+            user={
+                "token": "abc",
+                "as": "jane",
+                "as-uid": "7",
+                "as-groups": ["dev", "ops"],
+                "as-user-extra": {"scopes": ["view"]},
+            }
+        ),
+        {},
+    ),
+    "a proxy of its own": (
+        kubeconfig(cluster={"server": "https://k8s", "proxy-url": "http://own:2"}),
+        {"HTTPS_PROXY": "http://p:1"},
+    ),
+    "a proxy of the environment": (kubeconfig(), {"HTTPS_PROXY": "http://p:1"}),
+    "no proxy": (kubeconfig(), {"HTTPS_PROXY": "http://p:1", "NO_PROXY": "k8s.example"}),
+    "no compression": (
+        kubeconfig(cluster={"server": "https://k8s", "disable-compression": True}),
+        {},
+    ),
+    "no user": (
+        kubeconfig() | {"contexts": [{"name": "main", "context": {"cluster": "c"}}]},
+        {},
+    ),
+}
+
+
+@pytest.mark.parametrize("usable", USABLE.values(), ids=USABLE)
+async def test_both_readers_make_the_same_of_a_kubeconfig(
+    write: Write, usable: tuple[JsonObject, dict[str, str]]
+) -> None:
+    content, environ = usable
+    write("from file\n", "token")
+    write(authority().cert.decode(), "ca.crt")
+    path = write(content)
+    light, library = [await reader(path, environ) for reader in READERS.values()]
+    assert await seen(light) == await seen(library)
+
+
+async def test_both_readers_prefer_the_first_of_several_files(write: Write) -> None:
+    write("here", "b/token")
+    first = write({"current-context": "main"}, "a/1")
+    second = write(kubeconfig(user={"tokenFile": "token"}), "b/2")
+    third = write(kubeconfig(user={"token": "other"}) | {"current-context": "x"}, "c/3")
+    environ = {"KUBECONFIG": f"{first}:{second}:{third}"}
+    light, library = [await reader(None, environ) for reader in READERS.values()]
+    assert await header(light) == "Bearer here"
+    assert await seen(light) == await seen(library)
+
+
+async def seen(config: ClusterConfig) -> JsonObject:
+    """Return what a server could see of a configuration, and whom it would trust."""
+    tls = config.ssl
+    trust = tls and (tls.verify_mode, tls.check_hostname, tls.verify_flags, tls.get_ca_certs())
+    fields = {key: value for key, value in vars(config).items() if key not in ("auth", "tls")}
+    return {**fields, "header": await header(config), "trust": trust}
+
+
 @pytest.fixture
 def account(tmp_path: Path) -> Path:
     (tmp_path / "token").write_text("t0\n")
@@ -356,33 +352,52 @@ def account(tmp_path: Path) -> Path:
 IN_POD = {"KUBERNETES_SERVICE_HOST": "10.96.0.1", "KUBERNETES_SERVICE_PORT": "443"}
 
 
-async def test_a_pod_uses_its_service_account(account: Path) -> None:
-    config = in_cluster_config(directory=account, environ=IN_POD)
-    assert (config.server, config.namespace) == ("https://10.96.0.1:443", "kudo-system")
-    assert isinstance(config.auth, TokenFileAuth)
-    assert await header(config) == "Bearer t0"
-    assert not config.compression
+@pytest.mark.parametrize("host", ["10.96.0.1", "fd00::1"])
+async def test_both_readers_use_the_service_account_of_the_pod(account: Path, host: str) -> None:
+    environ = {"KUBERNETES_SERVICE_HOST": host, "HTTPS_PROXY": "http://p:1"}
+    context = Context.of_pod(environ, account)
+    light = plain_config(context, environ, user_agent="kubeio")
+    library = await library_config(context, environ, user_agent="kubeio")
+    assert await seen(light) == await seen(library)
+    assert light.server == f"https://[{host}]:443" if ":" in host else f"https://{host}:443"
+    assert (light.namespace, light.proxy) == ("kudo-system", "http://p:1")
+    assert await header(light) == "Bearer t0"
+    assert not light.compression
 
 
-def test_an_ipv6_service_address_is_bracketed(account: Path) -> None:
-    config = in_cluster_config(directory=account, environ={"KUBERNETES_SERVICE_HOST": "fd00::1"})
-    assert config.server == "https://[fd00::1]:443"
+@pytest.mark.parametrize("reader", READERS)
+async def test_an_incomplete_service_account_is_named(account: Path, reader: str) -> None:
+    async def read() -> None:
+        context = Context.of_pod(IN_POD, account)
+        if reader == "light":
+            await header(plain_config(context, {}, user_agent="kubeio"))
+        else:
+            await library_config(context, {}, user_agent="kubeio")
 
-
-def test_an_incomplete_service_account_is_named(account: Path) -> None:
-    (account / "ca.crt").write_text("junk")
-    with pytest.raises(ConfigError, match=r"ca\.crt: unusable certificate"):
-        in_cluster_config(directory=account, environ=IN_POD)
+    for name, content, words in (
+        ("token", "", r"/token: .*empty"),
+        ("token", " \n", r"/token: .*empty"),
+        ("token", b"\xff", r"/token: "),
+        ("ca.crt", "junk", r"/ca\.crt: unusable certificate"),
+    ):
+        kept = (account / name).read_bytes()
+        (account / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+        with pytest.raises(ConfigError, match=words):
+            await read()
+        (account / name).write_bytes(kept)
     (account / "token").unlink()
     with pytest.raises(ConfigError, match="automountServiceAccountToken"):
-        in_cluster_config(directory=account, environ=IN_POD)
+        await read()
     with pytest.raises(ConfigError, match="not in a cluster"):
-        in_cluster_config(directory=account, environ={})
+        Context.of_pod({}, account)
 
 
-def test_in_a_pod_without_kubeconfig_the_service_account_is_used(tmp_path: Path) -> None:
+@pytest.mark.parametrize("reader", READERS)
+async def test_in_a_pod_without_kubeconfig_the_service_account_is_used(
+    tmp_path: Path, reader: str
+) -> None:
     with pytest.raises(ConfigError, match="serviceaccount/token"):
-        load(None, HOME=str(tmp_path), **IN_POD)
+        await READERS[reader](None, {"HOME": str(tmp_path), **IN_POD})
 
 
 @pytest.mark.parametrize("inline", [True, False])

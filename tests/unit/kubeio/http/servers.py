@@ -14,7 +14,7 @@ from aiohttp.client_proto import ResponseHandler
 from kubeio.connection.config import ClusterConfig
 from kubeio.connection.http.exchange import Request
 from kubeio.connection.http.session import Session
-from kubeio.connection.tls import Pem, client_context
+from kubeio.connection.tls import Pem, Tls, client_context
 from tests.unit.kubeio.connection.pki import authority, issued
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
@@ -135,11 +135,13 @@ async def session(
 ) -> AsyncIterator[Session]:
     """Open a session to a server; it trusts the authority of the tests."""
     url = server if isinstance(server, str) else server.url
+    trust = Tls()
+    trust.context = tls or client_context(ca=Pem(data=authority().cert))
     config = ClusterConfig(
         url,
         user_agent="test/1",
         compression=compression,
-        ssl=tls or client_context(ca=Pem(data=authority().cert)),
+        tls=trust,
         tls_server_name=tls_server_name,
     )
     opened = Session(config, limit=limit)

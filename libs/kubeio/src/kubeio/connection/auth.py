@@ -1,25 +1,30 @@
 """Credentials: the Authorization header, and its refresh after a 401.
 
 Invariants: no secret appears in a ``repr`` or in an error; calls that were rejected with the same
-credential refresh it once, together. Client certificates are part of the TLS context (`tls`), to
-which a plugin adds its own.
+credential refresh it once, together. Client certificates are part of the TLS context (`tls`).
 """
 
 import asyncio
 import base64
 import logging
-import ssl
+import re
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Final, Protocol
 
 from kubeio.errors import ConfigError
 
 log = logging.getLogger(__name__)
 
-_REREAD_AFTER = 60.0  # the kubelet renews bound tokens long before they expire
-_PLUGIN_TIMEOUT = 120.0  # a plugin may wait for its user to log in
+RENEW_AFTER: Final = 60.0
+"""Seconds; the kubelet renews bound tokens long before they expire."""
+
+_VALUE: Final = re.compile(r"[ -~]*")
+
+Obtain = Callable[[bool], Awaitable[str | None]]
+"""Returns the value of the header, None for a client certificate. It is called with True after a
+401: nothing that was kept may be returned then. It raises ConfigError."""
 
 
 class Auth(Protocol):
@@ -68,129 +73,88 @@ class StaticAuth:
         return f"StaticAuth({scheme})"
 
 
-class TokenFileAuth:
-    """A bearer token in a file that is rotated, such as the token of a service account.
+class RenewedAuth:
+    """A credential that is obtained again every minute and after a 401.
 
-    The file is read again every minute and after a 401, in a thread. If a later read fails, the
-    last token stays in use: the kubelet may be replacing the projected volume at that moment.
-    """
-
-    def __init__(self, path: Path, *, clock: Callable[[], float] = time.monotonic) -> None:
-        self._path = path
-        self._clock = clock
-        self._value: str | None = None
-        self._read_at = 0.0
-
-    async def header(self) -> str | None:
-        if self._value is None or self._clock() - self._read_at >= _REREAD_AFTER:
-            await self._read()
-        return self._value
-
-    async def refresh(self, rejected: str | None) -> bool:
-        if self._value == rejected:
-            await self._read()
-        return self._value != rejected
-
-    async def _read(self) -> None:
-        # Set before the read, so that concurrent calls go on with the current token.
-        self._read_at = self._clock()
-        try:
-            token = (await asyncio.to_thread(self._path.read_text)).strip()
-        except (OSError, UnicodeDecodeError) as error:
-            if self._value is None:
-                problem = f"cannot read the token file: {error}"
-                raise ConfigError(problem, source=self._path) from error
-            log.warning("keeping the last token: cannot read %s: %s", self._path, error)
-            return
-        if token:
-            self._value = f"Bearer {token}"
-        elif self._value is None:
-            raise ConfigError("the token file is empty", source=self._path)
-
-    def __repr__(self) -> str:
-        return f"TokenFileAuth({str(self._path)!r})"
-
-
-class PluginAuth:
-    """Credentials from an exec plugin, OIDC or gcloud, obtained through kubernetes_asyncio.
-
-    That library takes a third of a second to import, so it is imported at the first use. The extra
-    `plugins` of this package installs it; without it the first use is a ConfigError that says so.
-    The library is asked for the token once a minute (it caches a token until shortly before it
-    expires), and for a new one after a 401. A client certificate of a plugin is loaded into
-    ``context`` and used by connections that are opened later.
+    If it cannot be obtained again, the last one stays in use, with a warning: it may be valid for
+    some time, and the kubelet may be replacing the files of a projected volume at that moment.
     """
 
     def __init__(
-        self,
-        paths: str,
-        context_name: str,
-        context: ssl.SSLContext | None,
-        *,
-        clock: Callable[[], float] = time.monotonic,
+        self, obtain: Obtain, *, source: str, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self._paths = paths
-        self._context_name = context_name
-        self._context = context
+        """Obtain nothing yet.
+
+        Args:
+            obtain: Obtains the credential.
+            source: Where it comes from, for messages.
+            clock: Seconds of a monotonic clock.
+        """
+        self._obtain = obtain
+        self._source = source
         self._clock = clock
         self._lock = asyncio.Lock()
         self._value: str | None = None
-        self._loader: Any = None
+        self._has_value = False
+        self._asked = 0
         self._asked_at = 0.0
 
     async def header(self) -> str | None:
-        if self._stale():
+        if not self._has_value:
             async with self._lock:
-                if self._stale():
-                    await self._ask()
+                if not self._has_value:
+                    await self._renew(fresh=False)
+        elif self._clock() - self._asked_at >= RENEW_AFTER:
+            # Set before, so that concurrent calls go on with the current credential.
+            self._asked_at = self._clock()
+            async with self._lock:
+                await self._renew_or_keep(fresh=False)
         return self._value
 
     async def refresh(self, rejected: str | None) -> bool:
+        before = self._asked
         async with self._lock:
-            if self._value == rejected:
-                self._loader = None
-                await self._ask()
-        # The same token again may come with a new certificate.
+            # Others that were rejected with the same one may have asked for another meanwhile.
+            if self._value == rejected and self._asked == before:
+                await self._renew_or_keep(fresh=True)
+        # None again may come with a new client certificate.
         return self._value != rejected or self._value is None
 
-    def _stale(self) -> bool:
-        return self._loader is None or self._clock() - self._asked_at >= _REREAD_AFTER
-
-    async def _ask(self) -> None:
+    async def _renew_or_keep(self, *, fresh: bool) -> None:
         try:
-            async with asyncio.timeout(_PLUGIN_TIMEOUT):
-                await self._load()
-        except TimeoutError as error:
-            problem = f"the credential plugin did not answer within {_PLUGIN_TIMEOUT:.0f} s"
-            raise self._problem(problem) from error
-        except asyncio.CancelledError:
-            raise
-        except ModuleNotFoundError as error:
-            problem = "this kubeconfig obtains its credentials through a plugin"
-            raise self._problem(f"{problem}: install kudo-kubeio[plugins]") from error
-        except Exception as error:
-            # A plugin, an identity provider or the library may raise anything.
-            raise self._problem(f"cannot obtain a credential: {error}") from error
+            await self._renew(fresh=fresh)
+        except ConfigError as error:
+            log.warning("keeping the last credential: %s", error)
+
+    async def _renew(self, *, fresh: bool) -> None:
+        try:
+            value = await self._obtain(fresh)
+        finally:
+            self._asked += 1
+        if value is not None and _VALUE.fullmatch(value) is None:
+            problem = "the credential holds a line break or characters beyond ASCII"
+            raise ConfigError(problem, source=self._source)
         self._asked_at = self._clock()
-
-    async def _load(self) -> None:
-        from kubernetes_asyncio import client, config
-
-        settings = client.Configuration()
-        if self._loader is None:
-            self._loader = await config.load_kube_config(
-                config_file=self._paths,
-                context=self._context_name,
-                client_configuration=settings,
-            )
-        else:
-            await self._loader.load_and_set(settings)
-        self._value = settings.api_key.get("BearerToken")
-        if self._context is not None and settings.cert_file and settings.key_file:
-            self._context.load_cert_chain(settings.cert_file, settings.key_file)
-
-    def _problem(self, text: str) -> ConfigError:
-        return ConfigError(text, source=self._paths, field=f"context {self._context_name!r}")
+        self._value = value
+        self._has_value = True
 
     def __repr__(self) -> str:
-        return f"PluginAuth({self._paths!r}, {self._context_name!r})"
+        return f"RenewedAuth({self._source!r})"
+
+
+def token_file(path: Path) -> RenewedAuth:
+    """Return the credentials of a bearer token in a file that is rotated."""
+
+    async def obtain(_fresh: bool) -> str:
+        try:
+            token = (await asyncio.to_thread(path.read_text)).strip()
+        except OSError as error:
+            problem = f"cannot read the token file: {error.strerror}"
+            raise ConfigError(problem, source=path) from error
+        except UnicodeDecodeError:
+            raise ConfigError("the token file is no text", source=path) from None
+        if not token:
+            raise ConfigError("the token file is empty", source=path)
+        return f"Bearer {token}"
+
+    return RenewedAuth(obtain, source=str(path))

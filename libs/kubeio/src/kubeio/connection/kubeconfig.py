@@ -6,6 +6,7 @@ relative to the file that contains it. A ConfigError names file, field and what 
 
 import base64
 import binascii
+import os
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -14,11 +15,17 @@ from typing import Any
 
 import yaml
 
-from kubeio.connection.tls import Pem
 from kubeio.errors import ConfigError
 from kubeio.types import Json, JsonObject
 
 _SECTIONS = {"clusters": "cluster", "users": "user", "contexts": "context"}
+_FILES = (
+    "certificate-authority",
+    "client-certificate",
+    "client-key",
+    "idp-certificate-authority",
+    "tokenFile",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,31 +52,30 @@ class Entry:
             return bool(value)
         raise self.problem(key, "expected true or false")
 
-    def pem(self, key: str) -> Pem:
-        """Return ``<key>-data`` (base64), or else the file in ``<key>``."""
+    def pem(self, key: str) -> JsonObject:
+        """Return ``<key>-data``, checked, or else ``<key>``, a file that exists; or nothing."""
         data = self.text(f"{key}-data")
-        if data:
-            try:
-                return Pem(data=base64.b64decode(data, validate=True))
-            except (binascii.Error, ValueError):
-                problem = "not base64; encode the PEM file with `base64 -w0`"
-                raise self.problem(f"{key}-data", problem) from None
-        path = self.file(key)
-        return Pem(file=path) if path else Pem()
+        if not data:
+            return self.file(key)
+        try:
+            base64.b64decode(data, validate=True)
+        except (binascii.Error, ValueError):
+            problem = "not base64; encode the PEM file with `base64 -w0`"
+            raise self.problem(f"{key}-data", problem) from None
+        return {f"{key}-data": data}
 
-    def file(self, key: str) -> Path | None:
-        """Return the path in a field, which must exist; None if the field is missing."""
+    def file(self, key: str) -> JsonObject:
+        """Return the field of a path, which must exist; nothing if the field is missing."""
         name = self.text(key)
-        if not name:
-            return None
-        path = self.source.parent / Path(name).expanduser()
-        if not path.is_file():
-            raise self.problem(key, f"no such file: {path}")
-        return path
+        if name and not Path(name).is_file():
+            raise self.problem(key, f"no such file: {name}")
+        return {key: name} if name else {}
 
     def problem(self, key: str, text: str) -> ConfigError:
         """Return the error that names this entry's file and field."""
-        return ConfigError(text, source=self.source, field=f"{self.path}.{key}")
+        return ConfigError(
+            text, source=self.source, field=f"{self.path}.{key}" if self.path else ""
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +137,20 @@ def read_kubeconfig(paths: Iterable[Path]) -> Kubeconfig:
     return Kubeconfig(merged.paths, current, merged.clusters, merged.users, merged.contexts)
 
 
+def document(
+    name: str, *, cluster: JsonObject, user: JsonObject, context: JsonObject | None = None
+) -> JsonObject:
+    """Return a kubeconfig of one context, whose cluster and user have its name."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": name,
+        "clusters": [{"name": name, "cluster": cluster}],
+        "contexts": [{"name": name, "context": {**(context or {}), "cluster": name, "user": name}}],
+        "users": [{"name": name, "user": user}],
+    }
+
+
 def _read(path: Path) -> JsonObject:
     try:
         content: Json = yaml.load(path.read_bytes(), Loader=_Loader)  # noqa: S506 - safe subclass
@@ -161,7 +181,27 @@ def _entries(
         body = item.get(inner) or {}
         if not isinstance(body, dict):
             raise ConfigError("expected a mapping", source=path, field=where)
-        yield str(name), Entry(where, path, body)
+        yield str(name), Entry(where, path, _absolute(body, path.absolute().parent))
+
+
+def _absolute(body: JsonObject, folder: Path) -> JsonObject:
+    """Return the entry with its paths made absolute."""
+    found: JsonObject = {key: _resolved(key, value, folder) for key, value in body.items()}
+    plugin = found.get("exec")
+    # A bare name is looked up in the PATH.
+    if isinstance(plugin, dict) and os.sep in str(plugin.get("command") or ""):
+        found["exec"] = {**plugin, "command": str(folder / str(plugin["command"]))}
+    provider = found.get("auth-provider")
+    if isinstance(provider, dict) and isinstance(provider.get("config"), dict):
+        config = {key: _resolved(key, text, folder) for key, text in provider["config"].items()}
+        found["auth-provider"] = {**provider, "config": config}
+    return found
+
+
+def _resolved(key: str, value: Json, folder: Path) -> Json:
+    if key in _FILES and value and isinstance(value, str):
+        return str(folder / Path(value).expanduser())
+    return value
 
 
 def _names(entries: dict[str, Entry]) -> str:

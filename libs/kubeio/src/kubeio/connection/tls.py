@@ -6,13 +6,19 @@ addresses are never proxied, as in Go.
 """
 
 import contextlib
+import hashlib
 import ipaddress
 import os
 import ssl
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
+
+from kubeio.errors import ConfigError
+
+Problem = Callable[[str], ConfigError]
+"""Makes the error of one field out of its text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +33,68 @@ class Pem:
 
     def __bool__(self) -> bool:
         return self.data is not None or self.file is not None
+
+    def read(self) -> bytes:
+        """Return the PEM data, empty if there is none."""
+        return self.file.read_bytes() if self.file is not None else self.data or b""
+
+
+class Tls:
+    """The TLS context for new connections; another one after its CA or client certificate changed.
+
+    Connections that are open keep theirs. A context cannot forget a CA, so it is never changed.
+
+    Attributes:
+        context: The current context, None before the first is loaded.
+    """
+
+    def __init__(
+        self,
+        *,
+        verify: bool = True,
+        bad_ca: Problem = ConfigError,
+        bad_certificate: Problem = ConfigError,
+    ) -> None:
+        """Load nothing yet.
+
+        Args:
+            verify: Whether certificates of servers are verified.
+            bad_ca: Makes the error of an unusable CA.
+            bad_certificate: Makes that of an unusable client certificate.
+        """
+        self.context: ssl.SSLContext | None = None
+        self._verify = verify
+        self._bad_ca, self._bad_certificate = bad_ca, bad_certificate
+        self._digest = b""
+
+    def load(self, *, ca: Pem, cert: Pem, key: Pem) -> None:
+        """Use these for new connections; without a change the context stays.
+
+        Raises:
+            ConfigError: one of them is unusable; the context stays.
+        """
+        with _reported(self._bad_ca):
+            digest = hashlib.sha256(ca.read())
+        with _reported(self._bad_certificate):
+            for part in (cert, key):
+                digest.update(hashlib.sha256(part.read()).digest())
+        if digest.digest() == self._digest:
+            return
+        with _reported(self._bad_ca):
+            context = client_context(ca=ca, verify=self._verify)
+        if cert:
+            with _reported(self._bad_certificate):
+                load_client_certificate(context, cert, key)
+        self.context, self._digest = context, digest.digest()
+
+
+@contextlib.contextmanager
+def _reported(problem: Problem) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        # OpenSSL's texts name what is wrong and quote nothing of the file.
+        raise problem(f"unusable certificate: {error}") from error
 
 
 def client_context(*, ca: Pem, verify: bool = True) -> ssl.SSLContext:

@@ -11,6 +11,7 @@ Invariants:
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
+from ssl import SSLContext
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
@@ -48,10 +49,10 @@ class Session:
         """
         self._origin = Address.parse(config.server).origin
         self._compression = config.compression
+        self._config = config
         self._options = _request_options(config)
         self._slots = asyncio.Semaphore(limit) if limit else None
         self._connector = Connector(
-            ssl=config.ssl or True,
             limit=0,
             keepalive_timeout=IDLE_SECONDS,
             use_dns_cache=False,
@@ -90,6 +91,7 @@ class Session:
                     protocols=protocols,
                     headers=[*request.headers, self._accepted(compressed=True)],
                     timeout=aiohttp.ClientWSTimeout(ws_close=_CLOSE_SECONDS),
+                    ssl=self._tls(),
                     **self._options,
                 )
         return WebSocket(opened)
@@ -113,6 +115,7 @@ class Session:
                     total=None, connect=CONNECT_TIMEOUT, sock_read=idle_timeout
                 ),
                 middlewares=(_Sending(request, self._connector, self._origin),),
+                ssl=self._tls(),
                 allow_redirects=False,  # it would carry the credential to wherever it points
                 **self._options,
             )
@@ -120,6 +123,10 @@ class Session:
             response.close()
             raise BadAnswer("malformed answer: 101 Switching Protocols, which nobody asked for")
         return response
+
+    def _tls(self) -> SSLContext | bool:
+        # Asked for each request: connections that are made from now on trust the CA of now.
+        return self._config.ssl or True
 
     def _accepted(self, *, compressed: bool) -> tuple[str, str]:
         return "Accept-Encoding", "gzip" if self._compression and compressed else "identity"
