@@ -4,6 +4,7 @@ For code that blocks its event loop, or leaves processes behind when it is cance
 """
 
 import asyncio
+import contextlib
 from asyncio.subprocess import Process
 from collections.abc import Callable, Coroutine
 from typing import Any, Generic, TypeVar, cast
@@ -43,10 +44,8 @@ class _Running(Generic[T]):
         # Each thread writes before it reads, so that one of them sees what the other wrote.
         self._cancelled = True
         if self._task is not None:
-            try:
+            with contextlib.suppress(RuntimeError):  # its loop has ended meanwhile
                 self._task.get_loop().call_soon_threadsafe(self._task.cancel)
-            except RuntimeError:
-                """It has ended meanwhile."""
 
     async def _limited(self) -> T:
         loop = cast("_Loop", asyncio.get_running_loop())
