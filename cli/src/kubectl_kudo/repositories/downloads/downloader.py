@@ -33,7 +33,7 @@ class Downloader:
 
     Attributes:
         credentials: What is sent to which host.
-        timeout: Seconds for each attempt; connecting and each pause of the server have 10 and 30.
+        timeout: Seconds for each attempt; connecting and each pause of the server have 5 and 30.
         pauses: Seconds before the second attempt, the third, and so on.
         tracer: Is told what is sent and received, without credentials.
     """

@@ -2,7 +2,8 @@
 
 HttpError
 ├── CannotConnect      no connection was made: nothing was sent
-│   └── ConnectTimeout
+│   ├── ConnectTimeout
+│   └── Untrusted      the certificate of the server is not trusted
 ├── Disconnected       the connection ended before the answer began
 ├── BadAnswer          malformed, cut off, too long, or in an encoding nobody asked for
 └── ReadTimeout        the body paused for too long
@@ -25,7 +26,12 @@ class CannotConnect(HttpError):
     @classmethod
     def to(cls, host: str, port: int | None, error: Exception) -> "CannotConnect":
         """Return the error for an error of the socket or of the TLS handshake."""
-        return cls(f"cannot connect to {host}:{port}: {reason_of(error)}")
+        kind = Untrusted if isinstance(error, ssl.SSLCertVerificationError) else cls
+        return kind(f"cannot connect to {host}:{port}: {reason_of(error)}")
+
+
+class Untrusted(CannotConnect):
+    """The certificate of the server is not trusted."""
 
 
 class ConnectTimeout(CannotConnect, TimeoutError):

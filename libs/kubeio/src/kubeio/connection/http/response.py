@@ -63,9 +63,7 @@ class Response:
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def chunks(self) -> AsyncIterator[bytes]:
-        if self._closed:
-            raise BadAnswer("the answer was closed before its end")
-        chunks = _Chunks(self._response)
+        chunks = self.raw()
         match [each.lower() for each in self.values("Content-Encoding")]:
             case [] | ["identity"]:
                 return chunks
@@ -73,6 +71,12 @@ class Response:
                 return _Inflated(chunks)
             case _:
                 raise BadAnswer("a content encoding that was not asked for")
+
+    def raw(self) -> AsyncIterator[bytes]:
+        """Return the body in parts as the server sent it, whatever its encoding is."""
+        if self._closed:
+            raise BadAnswer("the answer was closed before its end")
+        return _Chunks(self._response)
 
     def close(self) -> None:
         if self._closed:
@@ -100,7 +104,7 @@ class _Chunks:
 class _Inflated:
     """Inflates gzip, at most `_INFLATED` bytes at a time however small the input was."""
 
-    def __init__(self, chunks: _Chunks) -> None:
+    def __init__(self, chunks: AsyncIterator[bytes]) -> None:
         self._chunks = chunks
         self._gzip = zlib.decompressobj(zlib.MAX_WBITS | 16)
         self._tail = b""
@@ -171,7 +175,7 @@ def _own(error: aiohttp.ClientError) -> HttpError:
             cause = error.__cause__
             return Disconnected(reason_of(cause if isinstance(cause, OSError) else error))
         case aiohttp.ClientPayloadError():
-            return BadAnswer("Response payload is not completed")
+            return BadAnswer("the answer ended too early")
         case aiohttp.ClientHttpProxyError():
             return CannotConnect(f"the proxy answered {error.status} to CONNECT")
         case aiohttp.ClientResponseError():
