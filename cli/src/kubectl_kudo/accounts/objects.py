@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import chain, repeat
 
 from kubectl_kudo.accounts.actors import Reconciler
+from kubectl_kudo.accounts.names import cluster_role_name, role_name
 from kubectl_kudo.core.cells import printable
 from kubectl_kudo.core.output import JsonObject
 from kubeio.kinds import (
@@ -117,16 +118,6 @@ def _object(kind: Resource, name: str, owner: Owner) -> JsonObject:
     where = {"namespace": owner.namespace} if kind.namespaced else {}
     metadata = {"name": name, **where}
     return {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": metadata}
-
-
-def role_name(instance: str) -> str:
-    """Return the name of an Instance's Role and RoleBinding."""
-    return f"kudo-{instance}"
-
-
-def cluster_role_name(namespace: str, instance: str) -> str:
-    """Return a name that no two Instances share: names of Instances contain no colon."""
-    return f"kudo:{namespace}:{instance}"
 
 
 def text_of(documents: Iterable[Document], notes: Iterable[str] = ()) -> str:

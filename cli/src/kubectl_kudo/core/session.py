@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from kubectl_kudo import __version__
 from kubectl_kudo.core.arguments import CLIENT, NONE, Args
-from kubectl_kudo.core.dry_run import OnClient, OnServer
 from kubectl_kudo.core.errors import CliError, ExitCode, UsageError
 from kubectl_kudo.core.kinds import ALL, INSTANCES, OPERATOR_VERSIONS
 from kubectl_kudo.core.naming import name_fault
@@ -237,4 +236,8 @@ def _writes_of(client: Client, args: Args) -> Writes:
     mode = dry_run_mode(args)
     if mode == NONE:
         return Sent(client)
+    # The models and the rules of admission take longer to import than all the rest of a command,
+    # and most commands are no dry runs.
+    from kubectl_kudo.core.dry_run import OnClient, OnServer
+
     return OnClient(client) if mode == CLIENT else OnServer(client)

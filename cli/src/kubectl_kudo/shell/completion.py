@@ -1,6 +1,6 @@
 """`kubectl kudo completion`: the script that a shell loads to complete command lines."""
 
-from importlib.resources import files
+from pathlib import Path
 
 from kubectl_kudo.core.arguments import Args
 from kubectl_kudo.core.command import Command
@@ -13,7 +13,7 @@ def run(args: Args) -> None:
     if len(args.arguments) != 1 or args.arguments[0] not in SHELLS:
         given = " ".join(args.arguments) or "nothing"
         raise UsageError(f"expecting exactly one argument - {', '.join(SHELLS)} - and not {given}")
-    script = files("kubectl_kudo").joinpath("shell", "scripts", args.arguments[0])
+    script = Path(__file__).with_name("scripts") / args.arguments[0]
     print(script.read_text(encoding="utf-8"), end="")
 
 

@@ -11,17 +11,12 @@ from kubectl_kudo.core.arguments import Args, Parser
 from kubectl_kudo.core.cells import printable
 from kubectl_kudo.core.command import Command
 from kubectl_kudo.core.output import JsonObject
-from kubectl_kudo.packages.sources import find as find_package
-from kubectl_kudo.packages.sources import is_local
 from kubectl_kudo.repositories.home import home_folder, load_settings
-from kubectl_kudo.repositories.repository import open_repository
-from kubectl_kudo.repositories.search import found as packages_in
 from kubectl_kudo.repositories.urls import shown_place
 from kubectl_kudo.shell.cluster_names import objects, spec_of_instance, steps_of_run
 from kubectl_kudo.shell.kinds import Kind
 from kubectl_kudo.shell.line import Line
 from kubeio.connection.config import context_names
-from kudo.packages import locate, to_objects
 
 Name = tuple[str, str]
 """A name, and its description."""
@@ -74,6 +69,9 @@ def _repositories(args: Args) -> list[Name]:
 
 def _awaited(kind: Kind, args: Args, current: str) -> list[Name]:
     if kind in {Kind.PACKAGE, Kind.SEARCHED}:
+        # Most names are in the cluster; only those of packages need what reads packages.
+        from kubectl_kudo.shell.package_names import packages
+
         found = _in_time(packages(args))
     elif kind in {Kind.PLAN, Kind.PARAMETER}:
         return list(_declared(kind, _spec(args), current))
@@ -87,6 +85,8 @@ def _awaited(kind: Kind, args: Args, current: str) -> list[Name]:
 def _spec(args: Args) -> JsonObject:
     """Return the spec of the package that the line names, else of the Instance."""
     if args.arguments:
+        from kubectl_kudo.shell.package_names import spec_of_package  # see `_awaited`
+
         return _in_time(spec_of_package(args)) or {}
     return _in_time(spec_of_instance(args)) or {}
 
@@ -132,20 +132,3 @@ def _allowed(parameter: JsonObject) -> list[str]:
 def _short(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= _DESCRIPTION else f"{line[: _DESCRIPTION - 1]}…"
-
-
-async def packages(args: Args) -> list[tuple[str, str]]:
-    """Return the names and descriptions of the packages of a repository."""
-    index = await open_repository(args, getattr(args, "repo", "")).index()
-    newest = (group[0] for group in packages_in(index, "", all_versions=False))
-    return [(printable(one.name), one.description) for one in newest]
-
-
-async def spec_of_package(args: Args) -> JsonObject:
-    """Return the spec of the OperatorVersion that the package of the first argument would have."""
-    argument = args.arguments[0]
-    # Commands without --repo take folders and archives alone, also by a bare name.
-    local = is_local(argument) or not hasattr(args, "repo")
-    located = locate(argument) if local else await find_package(args)
-    spec: JsonObject = to_objects(located.package, "default").operator_version.to_wire()["spec"]
-    return spec
