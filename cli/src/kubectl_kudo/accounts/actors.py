@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+from kubectl_kudo.accounts.mode import mode_of
 from kubectl_kudo.core.output import JsonObject, talk
 from kubeio.client import Client
 from kubeio.errors import Forbidden, NotFound
@@ -68,16 +69,18 @@ class Reconciler:
     Attributes:
         namespace: Where KUDO is installed.
         account: The ServiceAccount of its Deployment; `init --service-account` sets another one.
+        tenancy: The mode that it was started with; empty if that is not known.
     """
 
     namespace: str
     account: str = RECONCILER
+    tenancy: str = ""
 
 
 async def reconciler_of(client: Client, named: str = "") -> Reconciler:
     """Return the reconciler of the named namespace, else the one that is in the cluster."""
     try:
-        found = await client.list(DEPLOYMENTS, namespace=named or None, label_selector=_OURS)
+        found = await installed_reconciler(client, named)
     except (Forbidden, ValueError):
         if not named:
             talk(
@@ -85,8 +88,18 @@ async def reconciler_of(client: Client, named: str = "") -> Reconciler:
                 f"{DEFAULT_NAMESPACE}; name another one with --kudo-namespace"
             )
         return Reconciler(named or DEFAULT_NAMESPACE)
+    return found or Reconciler(named or DEFAULT_NAMESPACE)
+
+
+async def installed_reconciler(client: Client, namespace: str = "") -> Reconciler | None:
+    """Return the reconciler of a namespace, or of the cluster; None if there is none.
+
+    Raises:
+        Forbidden: the user may not list Deployments there.
+    """
+    found = await client.list(DEPLOYMENTS, namespace=namespace or None, label_selector=_OURS)
     ours = (_reconciler(obj) for obj in found.items if obj["metadata"]["name"] == RECONCILER)
-    return next(ours, Reconciler(named or DEFAULT_NAMESPACE))
+    return next(ours, None)
 
 
 def _reconciler(deployment: JsonObject) -> Reconciler:
@@ -94,4 +107,4 @@ def _reconciler(deployment: JsonObject) -> Reconciler:
     for field_name in ("spec", "template", "spec"):
         pod = pod.get(field_name) or {}
     account = pod.get("serviceAccountName") or RECONCILER
-    return Reconciler(deployment["metadata"]["namespace"], account)
+    return Reconciler(deployment["metadata"]["namespace"], account, mode_of(deployment))

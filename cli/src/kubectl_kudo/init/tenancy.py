@@ -4,17 +4,17 @@ import re
 from dataclasses import replace
 from typing import Final
 
+from kubectl_kudo.accounts.mode import mode_of
 from kubectl_kudo.init.cluster import find
 from kubectl_kudo.init.kinds import RECONCILER
 from kubectl_kudo.init.options import COMPAT, STRICT, Options
 from kubeio.client import Client
 from kubeio.kinds import DEPLOYMENTS
 
-_FLAG: Final = "--tenancy="
 _CONSTRAINED_SINCE: Final = (1, 36)
 _COMPAT: Final = (
-    "tenancy is compat, as with KUDO 0.19: plans have the rights of KUDO, whoever wrote the "
-    "instance.\nWith --tenancy=strict they have those of a service account of their namespace"
+    "tenancy is compat, as with KUDO 0.19: plans have the rights of KUDO; with --tenancy strict, "
+    "those of an account of their namespace"
 )
 _NEXT: Final = """\
 tenancy is strict: plans have the rights of a service account of their namespace
@@ -38,10 +38,7 @@ async def settled(client: Client, options: Options, given: str) -> Options:
 async def installed_tenancy(client: Client, namespace: str) -> str:
     """Return the mode of the installed reconciler; empty if there is none, or an older one."""
     found = await find(client, DEPLOYMENTS, RECONCILER, namespace)
-    containers = found["spec"]["template"]["spec"]["containers"] if found else []
-    arguments = [text for one in containers for text in one.get("args") or []]
-    modes = [text.removeprefix(_FLAG) for text in arguments if text.startswith(_FLAG)]
-    return modes[-1] if modes and modes[-1] in {STRICT, COMPAT} else ""
+    return mode_of(found) if found else ""
 
 
 async def has_constraints(client: Client) -> bool:

@@ -3,6 +3,7 @@
 That was installed with it; what was deleted since is an error before anything is created.
 """
 
+from kubectl_kudo.accounts.strict_check import check_strict
 from kubectl_kudo.core.arguments import Args
 from kubectl_kudo.core.errors import CliError, ExitCode
 from kubectl_kudo.core.kinds import OPERATOR_VERSIONS, OPERATORS
@@ -39,6 +40,7 @@ async def install(session: Session, args: Args, values: dict[str, str]) -> None:
     check_instance(name, version, declared)
     await _check_kubernetes(session, version)
     await check_absent(session, name)
+    await check_strict(session, args, instance, {})
     giving = await giving_of(session, args, version, instance, {})
     if giving is None:
         made = await create_instance(session, instance)

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 
 from kubectl_kudo.accounts.giving import Giving
+from kubectl_kudo.accounts.strict_check import check_strict
 from kubectl_kudo.core.arguments import (
     ALLOW_DOWNGRADE,
     CHANGE_HELP,
@@ -104,6 +105,11 @@ COMMAND = Command(
             default=False,
         ),
         Flag(
+            ("--skip-rights-check",),
+            "in strict tenancy: install although the account lacks rights that the plans need",
+            default=False,
+        ),
+        Flag(
             ("--create-namespace",),
             "create the namespace, from the package's namespaceManifest if it has one",
             default=False,
@@ -141,6 +147,8 @@ COMMAND = Command(
     "not have; if any is\nmissing, nothing is created. Rights that let the account get more, such "
     "as bind, writes to RBAC or\n*, are listed and need --allow-escalation. What was given is "
     "printed.\n\n"
+    "Where tenancy is strict, the account must have the rights that the plans need. What it lacks "
+    "is\nlisted, and nothing is created.\n\n"
     "With --dry-run=client and -o (but not --upgrade) all manifests are printed, whatever is "
     "installed:\nno cluster is read.\n\n" + CHANGE_HELP,
     examples=(
@@ -221,8 +229,9 @@ async def _creation(
     session: Session, args: Args, install_set: InstallSet, instance: JsonObject
 ) -> Callable[[], Awaitable[JsonObject]]:
     """Return what creates the Instance, and before it its account if that is wanted."""
-    version = install_set.root.operator_version
-    giving = await giving_of(session, args, version, instance, versions_of(install_set))
+    version, known = install_set.root.operator_version, versions_of(install_set)
+    await check_strict(session, args, instance, known)
+    giving = await giving_of(session, args, version, instance, known)
     if giving is None:
         return partial(create_instance, session, instance)
     if not args.create_namespace:  # nothing can be tried in a namespace that does not exist

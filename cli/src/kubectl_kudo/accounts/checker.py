@@ -1,0 +1,181 @@
+"""Checks which rights the account of an Instance lacks, with reviews that the user may ask for."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+
+from kubectl_kudo.accounts.actors import Accounts, Reconciler
+from kubectl_kudo.accounts.reviews import Account, Question, Reviews, questions_of
+from kubectl_kudo.accounts.rights import Known, RightsInCluster, Versions
+from kubectl_kudo.core.cells import printable
+from kubectl_kudo.core.errors import describe
+from kubectl_kudo.core.output import JsonObject
+from kubectl_kudo.core.session import Session
+from kubeio.errors import Forbidden, NotFound
+from kubeio.kinds import SERVICE_ACCOUNTS
+from kubeio.names import is_subdomain
+from kudo.api import Instance
+from kudo.names import ANNOTATION_ALLOW_FROM
+from kudo.permissions import Rights
+from kudo.tenancy import is_granted, is_reserved
+
+NOTHING: Known = {}
+_LONGEST = 200
+_MOST_QUESTIONS = 2000
+_IMPERSONATE = (
+    ("impersonate", ""),
+    # Kubernetes 1.36 and later.
+    ("impersonate:serviceaccount", "authentication.k8s.io"),
+)
+"""Verbs and groups of which one is enough."""
+_NOT_IMPERSONATED = "impersonation: KUDO may not act as this account"
+
+
+@dataclass(slots=True)
+class Finding:
+    """What the account of one Instance lacks.
+
+    Attributes:
+        lacks: One text for each.
+        notes: What could not be found out.
+    """
+
+    namespace: str
+    instance: str
+    account: str
+    lacks: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def lack(self, text: str) -> None:
+        self.lacks.append(printable(text, _LONGEST))
+
+    @property
+    def lacks_impersonation(self) -> bool:
+        return any(one.startswith(_NOT_IMPERSONATED) for one in self.lacks)
+
+    def to_data(self) -> JsonObject:
+        return {
+            "namespace": self.namespace,
+            "instance": self.instance,
+            "serviceAccountName": self.account,
+            "lacks": self.lacks,
+            "notes": self.notes,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Checker:
+    """Checks Instances.
+
+    Attributes:
+        kudo: The reconciler.
+        account: Name of the account to check instead of that of an Instance; empty for that.
+    """
+
+    session: Session
+    versions: Versions
+    rights: RightsInCluster
+    accounts: Accounts
+    reviews: Reviews
+    kudo: Reconciler
+    account: str
+
+    @classmethod
+    def of(cls, session: Session, kudo: Reconciler, account: str) -> "Checker":
+        client, versions = session.client, Versions(session.client)
+        rights = RightsInCluster(client, versions)
+        return cls(session, versions, rights, Accounts(client), Reviews(client), kudo, account)
+
+    async def check(self, instance: Instance, known: Known = NOTHING) -> Finding:
+        """Return what an Instance lacks.
+
+        Args:
+            instance: The Instance, which may not exist yet.
+            known: OperatorVersions that are not in the cluster yet.
+        """
+        metadata = instance.metadata
+        account = Account(metadata.namespace, self.account or await self.accounts.of(instance))
+        finding = Finding(metadata.namespace, metadata.name, account.name)
+        if self.check_form(account, finding):
+            await self._check_exists(account, finding)
+            await self.check_impersonation(account, finding)
+        try:
+            await self._check_version(instance, known, account, finding)
+        except Forbidden as error:
+            finding.lack(f"an operatorversion that you may read: {describe(error)}")
+        return finding
+
+    async def _check_version(
+        self, instance: Instance, known: Known, account: Account, finding: Finding
+    ) -> None:
+        await self._check_reference(instance, finding)
+        key = instance.operator_version_key
+        version = known.get(key) or await self.versions.find(key)
+        if version is None:
+            finding.lack("its operatorversion: " + printable("/".join(key)))
+            return
+        rights = await self.rights.of(version, instance, known)
+        finding.notes += rights.notes
+        await self._check_rights(account, rights, finding)
+
+    def check_form(self, account: Account, finding: Finding) -> bool:
+        """Check that KUDO acts as accounts of the namespace, and that there can be such an account.
+
+        Returns:
+            Whether that is so.
+        """
+        if is_reserved(account.namespace, self.kudo.namespace):
+            finding.lack(
+                f"a namespace where KUDO acts as accounts: {account.namespace} is reserved"
+            )
+            return False
+        if not is_subdomain(account.name):
+            finding.lack(f"service account {account.name}: none can have this name")
+            return False
+        return True
+
+    async def check_impersonation(self, account: Account, finding: Finding) -> None:
+        """Check that the reconciler may act as an account."""
+        reconciler = Account(self.kudo.namespace, self.kudo.account)
+        for verb, group in _IMPERSONATE:
+            asked = Question(account.namespace, verb, group, "serviceaccounts", account.name)
+            if await self.reviews.allowed(reconciler, asked):
+                return
+        finding.lack(f"{_NOT_IMPERSONATED} (kubectl kudo rbac -n {account.namespace})")
+
+    async def _check_exists(self, account: Account, finding: Finding) -> None:
+        try:
+            await self.session.client.get(
+                SERVICE_ACCOUNTS, account.name, namespace=account.namespace
+            )
+        except NotFound:
+            finding.lack(f"service account {account.name}: it does not exist")
+        except Forbidden:
+            finding.notes.append("you may not read its account, which may not exist")
+
+    async def _check_reference(self, instance: Instance, finding: Finding) -> None:
+        owner, name = instance.operator_version_key
+        wire = await self.versions.wire((owner, name))
+        annotations = (wire or {"metadata": {}})["metadata"].get("annotations")
+        if wire is not None and not is_granted(annotations, owner, finding.namespace):
+            finding.lack(
+                f"a grant: operatorversion {owner}/{name} has no annotation "
+                f"{ANNOTATION_ALLOW_FROM} for namespace {finding.namespace}"
+            )
+
+    async def _check_rights(self, account: Account, rights: Rights, finding: Finding) -> None:
+        asked = [*islice(_questions(rights, account.namespace), _MOST_QUESTIONS)]
+        if len(asked) == _MOST_QUESTIONS:
+            finding.notes.append(f"only the first {_MOST_QUESTIONS} rights were checked")
+        verbs: dict[str, list[str]] = {}
+        for question in await self.reviews.lacking(account, asked):
+            verbs.setdefault(question.target, []).append(question.verb)
+        for target, missing in verbs.items():
+            finding.lack(f"{','.join(missing)} {target}")
+
+
+def _questions(rights: Rights, namespace: str) -> Iterator[Question]:
+    for rule in rights.namespaced:
+        yield from questions_of(rule, namespace)
+    for rule in rights.cluster:
+        yield from questions_of(rule, "")
