@@ -4,8 +4,6 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from pydantic import ValidationError
-
 from kubectl_kudo.control.requests import Upkeep, request, until_done
 from kubectl_kudo.core.arguments import INSTANCE, NONE, WAIT_TIME, WRITING, Args, Flag
 from kubectl_kudo.core.cells import printable
@@ -19,12 +17,10 @@ from kubectl_kudo.inventory.recorded import Recorded, identity_of, recorded
 from kubectl_kudo.state.next_commands import flags_of
 from kubectl_kudo.state.runs import active, key_of
 from kubeio.errors import Forbidden
-from kudo.api import Instance, OperatorVersion
 from kudo.identity import InstanceIdentity
 from kudo.names import ANNOTATION_PRUNE_REQUESTED
 from kudo.objects.inventory.pruning import in_order, why_kept
 from kudo.objects.inventory.record import Place
-from kudo.runs.orphan_marks import why_undecided
 
 PRUNE = Upkeep("prune", ANNOTATION_PRUNE_REQUESTED)
 
@@ -134,6 +130,12 @@ async def _orphans(session: Session, instance: JsonObject, known: Recorded) -> O
 
 async def _undecided(session: Session, instance: JsonObject) -> str:
     """Return why KUDO would delete nothing; empty if it would, or that cannot be known yet."""
+    # The models take longer to import than all the rest; without orphans nothing needs them.
+    from pydantic import ValidationError
+
+    from kudo.api import Instance, OperatorVersion
+    from kudo.runs.orphan_marks import why_undecided
+
     if active(instance) is not None:
         return ""
     try:
