@@ -385,6 +385,11 @@ async def test_an_incomplete_service_account_is_named(account: Path, reader: str
         with pytest.raises(ConfigError, match=words):
             await read()
         (account / name).write_bytes(kept)
+    ca = (account / "ca.crt").read_bytes()
+    (account / "ca.crt").unlink()
+    with pytest.raises(ConfigError, match=r"/ca\.crt: no CA of the cluster"):
+        await read()
+    (account / "ca.crt").write_bytes(ca)
     (account / "token").unlink()
     with pytest.raises(ConfigError, match="automountServiceAccountToken"):
         await read()

@@ -8,7 +8,6 @@ The first that exists is used: an explicit path, $KUBECONFIG, ``~/.kube/config``
 account of the pod. Invariant: the ``repr`` of a configuration shows no secret.
 """
 
-import base64
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -21,7 +20,6 @@ from kubeio.connection.context import Context
 from kubeio.connection.kubeconfig import read_kubeconfig
 from kubeio.connection.tls import Pem, Tls
 from kubeio.errors import ConfigError
-from kubeio.types import JsonObject
 
 if TYPE_CHECKING:
     from kubeio.connection.library import Library
@@ -118,9 +116,9 @@ def plain_config(context: Context, env: Mapping[str, str], *, user_agent: str) -
     tls = context.tls()
     if tls is not None:
         tls.load(
-            ca=_pem(context.cluster, "certificate-authority"),
-            cert=_pem(context.user, "client-certificate"),
-            key=_pem(context.user, "client-key"),
+            ca=Pem.of(context.cluster, "certificate-authority"),
+            cert=Pem.of(context.user, "client-certificate"),
+            key=Pem.of(context.user, "client-key"),
         )
     return ClusterConfig.of(
         context,
@@ -184,12 +182,6 @@ def kubeconfig_paths(explicit: Path | str | None, env: Mapping[str, str]) -> lis
 def _home_config(env: Mapping[str, str]) -> Path:
     home = env.get("HOME")
     return (Path(home) if home else Path.home()) / ".kube" / "config"
-
-
-def _pem(body: JsonObject, key: str) -> Pem:
-    if data := body.get(f"{key}-data"):
-        return Pem(data=base64.b64decode(data))
-    return Pem(file=Path(body[key])) if key in body else Pem()
 
 
 def _auth(context: Context, tls: Tls | None) -> Auth:

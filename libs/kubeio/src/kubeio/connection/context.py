@@ -79,7 +79,7 @@ class Context:
         """Return that of the pod's service account.
 
         Raises:
-            ConfigError: not in a pod, or the token of the service account is not mounted.
+            ConfigError: not in a pod, or its service account is not mounted.
         """
         host, port = env.get("KUBERNETES_SERVICE_HOST"), env.get("KUBERNETES_SERVICE_PORT", "443")
         if not host:
@@ -88,6 +88,8 @@ class Context:
         if not token.is_file():
             problem = "no service account token; is automountServiceAccountToken off?"
             raise ConfigError(problem, source=token)
+        if not ca.is_file():
+            raise ConfigError("no CA of the cluster beside the token", source=ca)
         server = f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}"
         return cls(
             name="pod",

@@ -13,10 +13,8 @@
 What a file holds has been checked before, in `context`.
 """
 
-import base64
 import copy
 import logging
-import ssl
 import threading
 from pathlib import Path
 from typing import Any, Final
@@ -31,7 +29,7 @@ from kubernetes_asyncio.config.openid import OpenIDRequestor
 from kubeio.connection.apart import run_apart
 from kubeio.connection.context import Context
 from kubeio.connection.kubeconfig import document
-from kubeio.connection.tls import Pem, Tls
+from kubeio.connection.tls import Pem, Tls, client_context
 from kubeio.errors import ConfigError
 from kubeio.types import JsonObject
 
@@ -155,7 +153,7 @@ class _Loader(KubeConfigLoader):
             config["client-id"],
             config.get("client-secret", ""),
             config["idp-issuer-url"],
-            _authority(config),
+            client_context(ca=Pem.of(config, "idp-certificate-authority")),
         ).refresh_token(config["refresh-token"])
         config["id-token"] = answer["id_token"]
         # Providers need not give another one.
@@ -164,17 +162,8 @@ class _Loader(KubeConfigLoader):
 
 class _VerifyingRequestor(OpenIDRequestor):
     def _get_connector(self) -> aiohttp.TCPConnector:
+        # The library's own verifies nothing without a CA, and takes the path of one for a context.
         return aiohttp.TCPConnector(ssl=self._ssl_ca_cert or True)
-
-
-def _authority(config: JsonObject) -> ssl.SSLContext:
-    data, file = (
-        config.get("idp-certificate-authority-data"),
-        config.get("idp-certificate-authority"),
-    )
-    return ssl.create_default_context(
-        cafile=file, cadata=base64.b64decode(data).decode("ascii") if data else None
-    )
 
 
 def _words(error: Exception) -> str:

@@ -5,6 +5,7 @@ off: CAs of clusters that older tools created lack the extensions that it requir
 addresses are never proxied, as in Go.
 """
 
+import base64
 import contextlib
 import hashlib
 import ipaddress
@@ -13,9 +14,11 @@ import ssl
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 from urllib.parse import urlsplit
 
 from kubeio.errors import ConfigError
+from kubeio.types import JsonObject
 
 Problem = Callable[[str], ConfigError]
 """Makes the error of one field out of its text."""
@@ -27,6 +30,13 @@ class Pem:
 
     data: bytes | None = None
     file: Path | None = None
+
+    @classmethod
+    def of(cls, body: JsonObject, key: str) -> Self:
+        """Return what a kubeconfig has in ``<key>-data`` or names in ``<key>``, or neither."""
+        if data := body.get(f"{key}-data"):
+            return cls(data=base64.b64decode(data))
+        return cls(file=Path(body[key])) if body.get(key) else cls()
 
     def __repr__(self) -> str:
         return f"Pem({'inline' if self.file is None else str(self.file)!r})"
