@@ -90,7 +90,12 @@ def _shape(shape: Shape) -> str:
             assert shape.model is not None
             title = _TITLES[shape.model]
             return f"[{title}](#{_anchor(title)})"
-    return _WORDS[shape.kind]
+    limits = [
+        f"{word} {limit}"
+        for word, limit in (("from", shape.minimum), ("up to", shape.maximum))
+        if limit is not None
+    ]
+    return " ".join([_WORDS[shape.kind], *limits])
 
 
 def _anchor(title: str) -> str:

@@ -75,7 +75,11 @@ def _value(shape: Shape) -> JsonObject:
         case "mapping":
             assert shape.model is not None
             return {"$ref": f"#/definitions/{shape.model.__name__}"}
-    return {"type": _TYPES[shape.kind]}
+    limits = {"minimum": shape.minimum, "maximum": shape.maximum}
+    return {
+        "type": _TYPES[shape.kind],
+        **{keyword: limit for keyword, limit in limits.items() if limit is not None},
+    }
 
 
 def _more(model: type[BaseModel]) -> JsonObject:

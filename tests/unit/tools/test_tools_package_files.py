@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import yaml
 from pydantic import BaseModel
+from pydantic import Field as ModelField
 
 from kudo.api import Task, TaskSpec
 from kudo.authoring.skeleton import NewPackage, skeleton
@@ -23,6 +24,8 @@ from tests.support.build import Json
 from tests.support.json_schema import faults
 from tools.package_files.__main__ import DOCS, files, main
 from tools.package_files.fields import Field, fields, models
+from tools.package_files.page import _shape
+from tools.package_files.schemas import _value
 
 EXAMPLES = DOCS.parent / "examples"
 FILES = {"operator": "operator.yaml", "params": "params.yaml"}
@@ -209,3 +212,15 @@ def test_a_pipe_file_is_one_or_the_other() -> None:
     kind = f"Pipe, spec: {{pod: p.yaml, pipe: [{pipe}]}}"
     text = OPERATOR.replace("Apply, spec: {resources: [app.yaml]}", kind)
     assert faults(yaml.safe_load(text), schema("operator")) == [".tasks[0].spec.pipe[0]: oneOf"]
+
+
+class Cup(BaseModel):
+    size: int | None = ModelField(None, json_schema_extra={"minimum": 1, "maximum": 5})
+    sips: int | None = ModelField(None, json_schema_extra={"minimum": 0})
+
+
+def test_the_bounds_of_integers_are_in_schemas_and_on_the_page() -> None:
+    size, sips = (field.shape for field in fields(Cup))
+    assert _value(size) == {"type": "integer", "minimum": 1, "maximum": 5}
+    assert _value(sips) == {"type": "integer", "minimum": 0}
+    assert [_shape(size), _shape(sips)] == ["integer from 1 up to 5", "integer from 0"]

@@ -91,14 +91,16 @@ COMMAND = Command(
 
 
 def _given(kind: Kind, args: Args) -> Iterator[tuple[str, object]]:
-    """Yield the fields of the spec that flags give."""
-    if "pod" in kind.needed and not args.pod:
-        flags = " and ".join(FIELDS[field].flag for field in kind.needed)
-        raise UsageError(f"a {kind.name} task needs {flags}")
-    for name, field in _fields(kind):
-        value = field.given(args)
-        if value or name in kind.needed:
-            yield name, value
+    """Yield the fields of the spec that flags give.
+
+    Raises:
+        UsageError: one that the kind needs is missing.
+    """
+    given = {name: field.given(args) for name, field in _fields(kind)}
+    flags = [FIELDS[name].flag for name in kind.needed if name in FIELDS]
+    if not all(given[name] for name in kind.needed if name in FIELDS):
+        raise UsageError(f"a task of kind {kind.name} needs {' and '.join(flags)}")
+    yield from ((name, value) for name, value in given.items() if value)
     yield from kind.begins_with.items()
 
 
@@ -218,7 +220,7 @@ FIELDS: Final[Mapping[str, _Field]] = {
     "parameter": _Field("--toggle", lambda args: args.toggle, _asked_parameter),
     "pod": _Field(
         "--pod",
-        lambda args: template_file(args.pod),
+        lambda args: _optional_file(args.pod),
         lambda _: template_file(ask("Pod Template", "", needed)),
     ),
     "pipe": _Field("--pipe", lambda args: [*map(_pipe, args.pipe)], _asked_pipes),

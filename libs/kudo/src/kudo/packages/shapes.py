@@ -24,12 +24,16 @@ class Shape:
         below: Shape of the items of a list, and of the values of a map.
         model: The model of a mapping.
         most: How many characters or items it may have where it is stored; None if any number.
+        minimum: The smallest value of an integer; None if any.
+        maximum: The largest one.
     """
 
     kind: Literal["text", "flag", "integer", "anything", "mapping", "list", "map"]
     below: "Shape | None" = None
     model: type[BaseModel] | None = None
     most: int | None = None
+    minimum: int | None = None
+    maximum: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,11 +113,14 @@ def _read(shape: Shape | None, fields: Fields) -> BaseModel:
 
 
 def _bounded(shape: Shape, *notes: object) -> Shape:
-    """Return a shape with the bound that notes of its schema give."""
+    """Return a shape with the bounds that notes of its schema give."""
     for note in notes:
         extra = getattr(note, "json_schema_extra", None) or {}
         for keyword in _BOUNDS & extra.keys():
             shape = replace(shape, most=extra[keyword])
+        if shape.kind == "integer":
+            limits = {key: extra[key] for key in ("minimum", "maximum") if key in extra}
+            shape = replace(shape, **limits)
     return shape
 
 
