@@ -60,6 +60,8 @@ def test_there_is_an_example_of_each_thing() -> None:
         "An admission rule",
         "A command",
         "A kind of task",
+        "A kind of task with a field of its own",
+        "A control of an Instance",
     ]
 
 
