@@ -40,6 +40,7 @@ _UNREADY: Final = frozenset({"ResourceNotReady", "ResourcesUnknown"})
 _ERRORS: Final = frozenset({"FATAL_ERROR", "ERROR"})
 _PROBE: Final = "its readiness probe fails"
 _FAILED_CREATE: Final = "FailedCreate"
+_KILLED: Final = "OOMKilled"
 _CREATING: Final = frozenset({"StatefulSet", "DaemonSet", "Job", "PersistentVolumeClaim"})
 """Kinds whose status does not say why their pods, or a volume, cannot be created: events do."""
 _HELD: Final = re.compile(
@@ -314,8 +315,10 @@ def of_pod(
 
     problem = problem_of(pod)
     for finding in _of_pod(pod, last_lines, now, patience):
-        told_of = problem is not None and f"{problem.container} " in f"{finding.text} "
-        yield replace(finding, advice=advice_on(pod, problem) if problem and told_of else "")
+        if problem is not None and f"{problem.container} " in f"{finding.text} ":
+            yield replace(finding, advice=advice_on(pod, problem))
+        else:
+            yield finding
 
 
 def _of_pod(
@@ -358,9 +361,10 @@ def _of_container(
         yield Finding(subject, f"{name} waits{because(waiting)}{last}", lines=lines)
     elif (state.get("terminated") or {}).get("exitCode"):
         yield Finding(subject, f"{name} ended with {_end(state['terminated'])}", lines=lines)
-    elif status.get("restartCount", 0) > 2 or ended.get("reason") == "OOMKilled":
-        text = f"{name} was restarted {status['restartCount']} times{last}"
-        yield Finding(subject, text, lines=lines)
+    elif status.get("restartCount", 0) > 2 or ended.get("reason") == _KILLED:
+        times = "once" if status["restartCount"] == 1 else f"{status['restartCount']} times"
+        advice = "raise its memory limit" if ended.get("reason") == _KILLED else ""
+        yield Finding(subject, f"{name} was restarted {times}{last}", advice, lines=lines)
     elif old and state.get("running") and not status.get("ready"):
         yield Finding(subject, f"{name} runs and is not ready: {_PROBE}")
 

@@ -360,6 +360,22 @@ def test_what_looks_wrong_with_a_pod(status: JsonObject, said: list[str]) -> Non
     assert texts(*findings.of_pod(pod, {}, NOW)) == said
 
 
+def test_a_container_that_ran_out_of_memory_and_runs_again_needs_more() -> None:
+    container: JsonObject = {
+        "name": "c",
+        "ready": True,
+        "restartCount": 1,
+        "state": {"running": {}},
+    }
+    container["lastState"] = {"terminated": {"reason": "OOMKilled", "exitCode": 137}}
+    pod = {"metadata": {"name": "p"}, "status": {"containerStatuses": [container]}}
+    (finding,) = findings.of_pod(pod, {}, NOW)
+    assert finding.text == (
+        "container c was restarted once; it ended with OOMKilled (137) the last time"
+    )
+    assert finding.advice == "raise its memory limit"
+
+
 def test_a_new_pod_may_be_starting() -> None:
     waiting = {"name": "c", "state": {"waiting": {"reason": "ContainerCreating"}}}
     metadata = {"name": "p", "creationTimestamp": NEW}
