@@ -57,12 +57,18 @@ async def _reconciler(session: Session) -> Reconciler | None:
     try:
         found = await installed_reconciler(session.client)
     except ApiError:
-        warn(f"you may not list Deployments, and with them the mode of tenancy, {_UNCHECKED}")
+        _hint(f"you may not list Deployments, and with them the mode of tenancy, {_UNCHECKED}")
         return None
-    if found is None and sys.stderr.isatty():
-        # Where it runs outside of the cluster, as on the machine of a developer.
-        warn(f"no Deployment of KUDO's reconciler was found, {_UNCHECKED}")
+    if found is None:
+        # It may run outside of the cluster, as on the machine of a developer.
+        _hint(f"no Deployment of KUDO's reconciler was found, {_UNCHECKED}")
     return found
+
+
+def _hint(text: str) -> None:
+    """Warn people; scripts of KUDO 0.19 expect nothing here."""
+    if sys.stderr.isatty():
+        warn(text)
 
 
 async def _finding(
