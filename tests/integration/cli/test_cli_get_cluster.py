@@ -27,33 +27,6 @@ VERSION = build.operator_version(
     ],
     operator="pot",
 )
-TEMPLATES = [
-    "{.items[*].metadata.name}",
-    "{.items[0].spec}",
-    "{.items[*].status..operator}",
-    '{range .items[*]}{.metadata.name}{"\\t"}{.status.lastRun.status}{"\\n"}{end}',
-    '{.items[?(@.metadata.name=="web")].status.conditions[?(@.type=="Ready")].status}',
-    "{.items[*]['metadata.name', 'kind']}",
-    "{.items[0:1].metadata.labels.kudo\\.dev/operator}",
-    "{.items[-1:].kind} of {.kind}",
-    "{.items[*].spec.parameters.CUPS}|{.items[*].none}",
-    "{.items[?(@.metadata.generation>0)].kind}",
-    "{.items[*].metadata.generation} and {.items[0].metadata.creationTimestamp}",
-    "{range .items[*]}{range .status.conditions[*]}{.type}={.status},{end};{end}",
-    "{range .items[*]}{@.metadata.name}{' '}{end}{@.kind}{$.kind}{['kind']}",
-    "{.items[0,1].metadata.name} {.items[::2].metadata.name} {.items[-2].metadata.name}",
-    "{.items[?(@.spec.parameters.TOKEN)].metadata.name}",
-    '{.items[?(@.metadata.name!="web")].metadata.name}',
-    "{.items[?('web'==@.metadata.name)].spec.parameters}",
-    "{.items[*]['spec.parameters.CUPS']}",
-    "{.items[*].metadata.managedFields[0].manager}",
-    "{.items[*].metadata.labels}\\n{\"\\u00e4\\\"\"}{'it\\'s'}{3}{true}",
-    "no path at all",
-]
-COLUMNS = [
-    "NAME:.metadata.name,CUPS:.spec.parameters.CUPS",
-    "A:metadata.name,B:{.kind},C:.status.conditions[?(@.type=='Ready')].status,D:.none.at[0]",
-]
 
 
 @pytest.fixture
@@ -77,23 +50,6 @@ def ok(command: Done) -> str:
 
 def rows(text: str) -> list[list[str]]:
     return [line.split() for line in text.splitlines()]
-
-
-async def test_templates_print_what_those_of_kubectl_do(installed: World) -> None:
-    for output in [f"jsonpath={text}" for text in TEMPLATES] + [
-        f"custom-columns={text}" for text in COLUMNS
-    ]:
-        theirs = await installed.kubectl("get", "instances.kudo.dev", "-o", output)
-        ours = await installed.kudo("get", "instances", "-o", output)
-        assert ok(ours) == ok(theirs), output
-
-
-@pytest.mark.parametrize("output", ["jsonpath={.items[7].kind}", "jsonpath={.kind[0]}"])
-async def test_templates_fail_where_those_of_kubectl_do(installed: World, output: str) -> None:
-    assert (await installed.kubectl("get", "instances.kudo.dev", "-o", output)).code != 0
-    ours = await installed.kudo("get", "instances", "-o", output)
-    assert (ours.code, ours.stdout) == (255, "")
-    assert "character " in ours.stderr
 
 
 async def test_tables_tell_operator_version_plan_and_readiness(installed: World) -> None:

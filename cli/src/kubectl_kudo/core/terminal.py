@@ -95,10 +95,6 @@ class CleanStream:
         """Write controls as they are; `lines` is for `LINES_UP`."""
         control(self._stream, *controls, lines=lines)
 
-    def exact(self, text: str) -> None:
-        """Write a value that a script asked for; on a terminal nobody needs it exact."""
-        self._stream.write(clean(text) if self.isatty() else text)
-
     def flush(self) -> None:
         self._stream.flush()
 
@@ -127,15 +123,6 @@ def control(stream: "TextIO | CleanStream", *controls: Control, lines: int = 0) 
         stream.control(*controls, lines=lines)
     else:
         stream.write("".join(one.value.format(lines=lines) for one in controls))
-
-
-def exact(text: str) -> None:
-    """Print a value as it is to stdout, unless that is a terminal."""
-    stream: object = sys.stdout
-    if isinstance(stream, CleanStream):
-        stream.exact(text)
-    else:
-        sys.stdout.write(text)
 
 
 class Redrawn:

@@ -1,60 +1,49 @@
 """The output formats of `kubectl kudo get`: reading the value of `-o`, and printing objects."""
 
+import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from kubectl_kudo.core.cells import printable
 from kubectl_kudo.core.errors import UsageError
 from kubectl_kudo.core.output import JsonObject, many, one, without_bookkeeping
-from kubectl_kudo.core.terminal import exact
+from kubeio.resource import Resource
 
-if TYPE_CHECKING:  # few commands have a template
-    from kubectl_kudo.get.templates import CustomColumns, JsonPath
-
-_PLAIN = ("table", "wide", "tree", "json", "yaml", "name")
-_USE = "use table, wide, tree, json, yaml, name, jsonpath=<template> or custom-columns=<spec>"
-
-
-@dataclass(frozen=True, slots=True)
-class Format:
-    """How to print objects.
-
-    Attributes:
-        name: The format.
-        template: Of `jsonpath` and `custom-columns`.
-    """
-
-    name: str
-    template: "JsonPath | CustomColumns | None" = None
+TABLE, WIDE, TREE = "table", "wide", "tree"
+_FORMATS = (TABLE, WIDE, TREE, "json", "yaml", "name")
+_OF_KUBECTL = (
+    *("jsonpath", "jsonpath-file", "jsonpath-as-json", "custom-columns", "custom-columns-file"),
+    *("go-template", "go-template-file", "template", "templatefile"),
+)
 
 
-TABLE, TREE = Format("table"), Format("tree")
-
-
-def read_format(text: str) -> Format:
+def read_format(text: str, kinds: Sequence[Resource] = ()) -> str:
     """Return the format that `-o` names.
 
+    Args:
+        text: The value of `-o`.
+        kinds: What is listed; kubectl has no kind for what an Instance owns.
+
     Raises:
-        UsageError: there is no such format, or its template is invalid.
+        UsageError: there is no such format; of one of kubectl's it says the command of kubectl.
     """
-    name, equals, argument = text.partition("=")
-    if name in _PLAIN and not equals:
-        return Format(name)
-    if name == "jsonpath":
-        from kubectl_kudo.get.templates import JsonPath
+    if text in _FORMATS:
+        return text
+    name = text.partition("=")[0]
+    if name not in _OF_KUBECTL:
+        raise UsageError(f'invalid output format "{printable(text)}": use {_choices(_FORMATS)}')
+    if not kinds:
+        raise UsageError(f"objects have no {name}: use {_choices(('json', 'yaml', 'name'))}")
+    named = ",".join(f"{kind.plural}.{kind.group}" for kind in kinds)
+    raise UsageError(
+        f"{name} is a format of kubectl: kubectl get {named} -o {printable(shlex.quote(text))}"
+    )
 
-        return Format(name, JsonPath.read(argument))
-    if name == "custom-columns":
-        from kubectl_kudo.get.templates import CustomColumns
 
-        return Format(name, CustomColumns.read(argument))
-    raise UsageError(f'invalid output format "{printable(text)}": {_USE}')
+def _choices(words: Sequence[str]) -> str:
+    return f"{', '.join(words[:-1])} or {words[-1]}"
 
 
-def show_data(
-    objects: Sequence[JsonObject], output: Format, *, single: bool, headers: bool
-) -> None:
+def show_data(objects: Sequence[JsonObject], output: str, *, single: bool) -> None:
     """Print objects in one of the formats that are neither table nor tree.
 
     Args:
@@ -62,20 +51,12 @@ def show_data(
         output: The format.
         single: Whether there is one object that was asked for by name: it is printed without a
             list.
-        headers: Whether `custom-columns` has a first line.
-
-    Raises:
-        CliError: a template cannot be evaluated over these objects.
     """
-    if output.template is not None:
-        # A script may read a value as it is.
-        exact(output.template.print(objects, single=single, headers=headers))
-    elif output.name == "name":
+    if output == "name":
         print("".join(f"{reference(obj)}\n" for obj in objects), end="")
     else:
-        # Templates read managedFields as with kubectl, which leaves them out of JSON and YAML.
         shown = [without_bookkeeping(obj) for obj in objects]
-        print(one(shown[0], output.name) if single else many(shown, output.name), end="")
+        print(one(shown[0], output) if single else many(shown, output), end="")
 
 
 def reference(obj: JsonObject) -> str:

@@ -42,7 +42,7 @@ COMMAND = Command(
         Flag(INSTANCE.names, "with objects: the instance that owns them", "name"),
         Flag(
             ("--output", "-o"),
-            "table, wide, tree, json, yaml, name, jsonpath=... or custom-columns=...",
+            "table, wide, tree, json, yaml or name",
             "format",
         ),
         Flag(("--all-namespaces", "-A"), "list those of all namespaces, as tables", default=False),
@@ -53,8 +53,8 @@ COMMAND = Command(
     "the tree of\nKUDO 0.19, which scripts read; -o chooses either. Names, -A and -l always give "
     "a table.\n\n"
     "json and yaml print the objects themselves: a list as an array, as KUDO 0.19 does, and one\n"
-    "object if one name is given. jsonpath and custom-columns are those of kubectl; a jsonpath\n"
-    "template finds the objects of a list under .items.\n\n"
+    "object if one name is given. Templates are those of kubectl, which reads the same objects:\n"
+    "`kubectl get instances.kudo.dev -o jsonpath=...`, or custom-columns, or go-template.\n\n"
     "objects are what the plans of an instance have applied, by its Inventory: each below the\n"
     "plan and the task that applied it last, with its health, its age, and whether it is shared,\n"
     "retained or adopted. An orphan is what no task applies any more; one that `prune` would\n"
@@ -66,18 +66,6 @@ COMMAND = Command(
         ("One instance", "get instance my-kafka"),
         ("Instances below their versions and operators", "get all -o tree"),
         ("What an instance owns, below plans and tasks", "get objects --instance web"),
-        (
-            "What no task applies any more",
-            "get objects --instance web -o jsonpath='{.items[?(@.orphan==true)].metadata.name}'",
-        ),
         ("Instances as JSON", "get instances -o json"),
-        (
-            "The versions that are in use",
-            "get instances -o jsonpath='{.items[*].spec.operatorVersion.name}'",
-        ),
-        (
-            "Columns of your own",
-            "get instances -o custom-columns=NAME:.metadata.name,PLAN:.status.lastRun.plan",
-        ),
     ),
 )

@@ -8,7 +8,7 @@ from kubectl_kudo.core.errors import CliError, ExitCode, describe
 from kubectl_kudo.core.kinds import INSTANCES, OPERATOR_VERSIONS, OPERATORS
 from kubectl_kudo.core.output import JsonObject, talk
 from kubectl_kudo.core.session import Session
-from kubectl_kudo.get.formats import TREE, show_data
+from kubectl_kudo.get.formats import TABLE, TREE, WIDE, show_data
 from kubectl_kudo.get.instance_fields import Key, version_key
 from kubectl_kudo.get.request import Request
 from kubectl_kudo.get.tables import Known, Style, table_of
@@ -16,7 +16,7 @@ from kubectl_kudo.get.tree import tree_of
 from kubeio.errors import Forbidden, NotFound
 from kubeio.resource import Resource
 
-_TABLES = ("table", "wide")
+_TABLES = (TABLE, WIDE)
 _AT_ONCE = 10
 """OperatorVersions that are read at the same time; one may have 1 MB."""
 _SHOWN = ("operator", "version", "appVersion")
@@ -30,15 +30,14 @@ async def get(session: Session, request: Request) -> None:
         CliError: objects of these names do not exist.
     """
     lists, missing = await _found(session, request)
-    if request.format.name in _TABLES:
+    if request.format in _TABLES:
         await _print_tables(session, request, lists)
     elif request.format == TREE:
         namespace = None if request.everywhere else session.namespace
         print(tree_of(request.kinds, lists, namespace), end="")
     elif any(lists) or not missing:
         objects = [obj for objects in lists for obj in objects]
-        single = len(request.names) == 1
-        show_data(objects, request.format, single=single, headers=request.headers)
+        show_data(objects, request.format, single=len(request.names) == 1)
     _raise(missing)
 
 
@@ -82,7 +81,7 @@ async def _of_kind(session: Session, request: Request, kind: Resource) -> list[J
 
 
 def _shows_summaries(request: Request, kind: Resource) -> bool:
-    return kind == OPERATOR_VERSIONS and request.format.name in (*_TABLES, TREE.name)
+    return kind == OPERATOR_VERSIONS and request.format in (*_TABLES, TREE)
 
 
 def _without_templates(version: JsonObject) -> JsonObject:
@@ -101,7 +100,7 @@ async def _print_tables(
         _keys(by_kind[OPERATORS]) if len(by_kind) > 1 and not request.selector else None,
     )
     style = Style(
-        wide=request.format.name == "wide",
+        wide=request.format == WIDE,
         namespaces=request.everywhere,
         references=len(by_kind) > 1,
         headers=request.headers,

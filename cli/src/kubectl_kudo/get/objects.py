@@ -9,7 +9,7 @@ from kubectl_kudo.core.arguments import Args
 from kubectl_kudo.core.errors import UsageError
 from kubectl_kudo.core.output import JsonObject, talk
 from kubectl_kudo.core.session import Session
-from kubectl_kudo.get.formats import TREE, Format, read_format, show_data
+from kubectl_kudo.get.formats import TABLE, TREE, WIDE, read_format, show_data
 from kubectl_kudo.get.object_rows import Row, table_of, tree_of
 from kubectl_kudo.get.owned_objects import OwnedObject, objects_of
 from kubectl_kudo.inventory.live import read_live
@@ -18,10 +18,8 @@ from kubectl_kudo.state.next_commands import flags_of
 from kubectl_kudo.state.runs import key_of
 from kudo.objects.inventory.record import Entry, Place
 
-_TABLES = ("table", "wide")
 
-
-def read_objects_format(args: Args) -> Format:
+def read_objects_format(args: Args) -> str:
     """Return how to print the objects, after a check of the command line.
 
     Raises:
@@ -34,7 +32,7 @@ def read_objects_format(args: Args) -> Format:
     return read_format(args.output) if args.output else TREE
 
 
-async def get_objects(session: Session, args: Args, output: Format) -> None:
+async def get_objects(session: Session, args: Args, output: str) -> None:
     """Print the objects of an Instance.
 
     Raises:
@@ -49,12 +47,10 @@ async def get_objects(session: Session, args: Args, output: Format) -> None:
     now = datetime.now(UTC)
     if output == TREE:
         print(tree_of(f"instance {key_of(instance)}", rows, now), end="")
-    elif output.name in _TABLES:
-        wide = output.name == "wide"
-        print(table_of(rows, now, wide=wide, headers=args.headers), end="")
+    elif output in (TABLE, WIDE):
+        print(table_of(rows, now, wide=output == WIDE, headers=args.headers), end="")
     else:
-        data = [row.to_data() for row in rows]
-        show_data(data, output, single=False, headers=args.headers)
+        show_data([row.to_data() for row in rows], output, single=False)
     sys.stdout.flush()
     _tell(key_of(instance), known, rows)
 

@@ -7,7 +7,7 @@ from kubectl_kudo.core.arguments import Args
 from kubectl_kudo.core.errors import CliError, UsageError
 from kubectl_kudo.core.kinds import ALL, BY_WORD
 from kubectl_kudo.core.naming import name_fault
-from kubectl_kudo.get.formats import TABLE, TREE, Format, read_format
+from kubectl_kudo.get.formats import TABLE, TREE, read_format
 from kubeio.resource import Resource
 
 _WORDS = {word: (kind,) for word, kind in BY_WORD.items()} | {"all": ALL}
@@ -30,7 +30,7 @@ class Request:
     names: tuple[str, ...] = ()
     everywhere: bool = False
     selector: str = ""
-    format: Format = TABLE
+    format: str = TABLE
     headers: bool = True
 
 
@@ -52,14 +52,14 @@ def read_request(args: Args) -> Request:
         names=tuple(dict.fromkeys(names)),
         everywhere=args.all_namespaces,
         selector=args.selector,
-        format=read_format(args.output) if args.output else _default(args, names),
+        format=read_format(args.output, _WORDS[word]) if args.output else _default(args, names),
         headers=args.headers,
     )
     _check(request)
     return request
 
 
-def _default(args: Args, names: list[str]) -> Format:
+def _default(args: Args, names: list[str]) -> str:
     """Return the format where `-o` is not given.
 
     Scripts for KUDO 0.19 read its tree from a pipe. A command line that it did not have can be in

@@ -36,7 +36,7 @@ Expected = Kind | tuple[str, ...] | None
 """A kind of names, or the words that there are, or None for any text."""
 
 _OUTPUTS = ("json", "yaml")
-_SHOWN = ("custom-columns=", "json", "jsonpath=", "name", "table", "tree", "wide", "yaml")
+_SHOWN = ("json", "name", "table", "tree", "wide", "yaml")
 _FLAGS: dict[str, Expected] = {
     "context": Kind.CONTEXT,
     "dry_run": DRY_RUN_MODES,

@@ -19,7 +19,6 @@ from kubectl_kudo.core.terminal import (
     clean,
     cleaned_streams,
     continued,
-    exact,
     word,
 )
 from kudo.readable_yaml import dump
@@ -101,16 +100,6 @@ def test_a_warning_has_its_colour_and_no_other(monkeypatch: pytest.MonkeyPatch) 
         warn("tea\x1b[32m")
     assert isinstance(terminal, Terminal)
     assert terminal.getvalue() == "\033[33;1mWarning:\033[0m tea\\x1b[32m\n"
-
-
-@pytest.mark.parametrize(("stream", "written"), [(io.StringIO(), "a\x1b"), (Terminal(), "a\\x1b")])
-def test_a_value_that_a_script_asks_for_is_exact(
-    stream: io.StringIO, written: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sys, "stdout", stream)
-    with cleaned_streams():
-        exact("a\x1b")
-    assert stream.getvalue() == written
 
 
 @pytest.mark.parametrize("output", ["json", "yaml"])

@@ -52,7 +52,7 @@ def offered(run: Cli, *words: str) -> tuple[list[str], int]:
         (["get", "o"], ["objects", "operators", "operatorversions"]),
         (["get", "--", "o"], ["objects", "operators", "operatorversions"]),
         (["get", "--", "-"], []),
-        (["get", "all", "-o", "j"], ["json", "jsonpath="]),
+        (["get", "all", "-o", "j"], ["json"]),
         (["describe", ""], ["instance"]),
         (["describe", "instance", "tea", ""], []),
         (["package", "verify", "-o", "s"], ["sarif"]),
@@ -80,11 +80,6 @@ def test_files_and_folders_are_left_to_the_shell(
     run: Cli, words: list[str], directive: int
 ) -> None:
     assert offered(run, *words) == ([], directive)
-
-
-def test_no_blank_follows_what_goes_on_after_an_equals_sign(run: Cli) -> None:
-    assert offered(run, "get", "-o", "js") == (["json", "jsonpath="], NO_FILES)
-    assert offered(run, "get", "-o", "jsonp") == (["jsonpath="], NO_FILES | NO_SPACE)
 
 
 def test_words_import_no_client_and_no_models() -> None:

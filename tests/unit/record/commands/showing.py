@@ -67,7 +67,6 @@ GET: Cases = (
     _data("get instances nobody idle"),
     _data("get pots"),
     _data("get instances -o purple"),
-    _data("get instances -o jsonpath='{.items[*'"),
     _forbidden("instances"),
 )
 DESCRIBE: Cases = (
