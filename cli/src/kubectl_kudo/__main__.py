@@ -13,7 +13,7 @@ from kubectl_kudo.catalogue import ROOT
 from kubectl_kudo.core.arguments import Args, Parser
 from kubectl_kudo.core.command import PROGRAM, Command, Group, find
 from kubectl_kudo.core.errors import ExitCode, bug, describe, exit_code
-from kubectl_kudo.core.terminal import cleaned_streams
+from kubectl_kudo.core.terminal import cleaned_streams, without_colours
 from kubectl_kudo.shell.complete import complete
 from kubectl_kudo.verbosity import log_to_stderr, show_traceback
 
@@ -77,6 +77,8 @@ def _run_group(group: Group, argv: list[str]) -> None:
 def _run_command(command: Command, argv: list[str]) -> None:
     parser = command.parser()
     args = parser.parse(argv)
+    if not args.color:
+        without_colours()
     if args.help:
         print(parser.format_help(), end="")
         return

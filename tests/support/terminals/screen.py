@@ -2,7 +2,7 @@
 
 import re
 
-_TOKEN = re.compile(r"\x1b\[(\d*)([A-Za-z])|([\r\n])|([^\x1b\r\n])")
+_TOKEN = re.compile(r"\x1b\[([\d;?]*)([A-Za-z])|([\r\n])|([^\x1b\r\n])")
 
 
 class Screen:
@@ -10,11 +10,15 @@ class Screen:
 
     Attributes:
         scrolled: Rows that have left the screen at the top.
+        has_cursor: Whether the cursor is shown.
+        colours: The codes of colours that were set.
     """
 
     def __init__(self, columns: int, rows: int) -> None:
         self.columns, self.rows = columns, rows
         self.scrolled: list[str] = []
+        self.has_cursor = True
+        self.colours: set[str] = set()
         self._lines = [""] * rows
         self._row = self._column = 0
         self._rest = ""
@@ -56,9 +60,12 @@ class Screen:
             self._down()
         elif command == "A":
             self._row = max(0, self._row - int(number or 1))
-        elif command == "J" and not number:
-            self._lines[self._row] = self._lines[self._row][: self._column]
-            self._lines[self._row + 1 :] = [""] * (self.rows - self._row - 1)
+        elif command == "K" and number == "2":
+            self._lines[self._row] = ""
+        elif command in {"h", "l"} and number == "?25":
+            self.has_cursor = command == "h"
+        elif command == "m":
+            self.colours.add(number)
         else:
             raise ValueError(f"unknown control sequence {match[0]!r}")
 

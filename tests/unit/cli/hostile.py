@@ -8,7 +8,9 @@ from tests.unit.cli.fake_api import FakeApi
 
 JsonObject = dict[str, Any]
 
-CONTROLS = "\x1b]0;owned\x07\x1b[2J\x9b31m\x7f\r\u202e\u2066\u200f\x85\u2028"
+CONTROLS = "\x1b]0;owned\x07\x1b[2J\x1b[5A\x9b31m\x7f\r\u202e\u2066\u200f\x85\u2028"
+MARKUP = "ports[http][bold][/x]:smile:"
+"""What libraries that draw take for styles, an error and a picture."""
 FORGED = "FORGED"
 """How a line begins that a name has made."""
 SECOND = "SECOND"
@@ -16,7 +18,7 @@ SECOND = "SECOND"
 
 
 def name(text: str) -> str:
-    return f"{text}{CONTROLS}\n{FORGED} {text}"
+    return f"{text}{MARKUP}{CONTROLS}\n{FORGED} {text}"
 
 
 GIVEN = f"given{CONTROLS}"
@@ -24,7 +26,7 @@ GIVEN = f"given{CONTROLS}"
 
 
 def sentence(text: str) -> str:
-    return f"{text}{CONTROLS}\n{SECOND} {text}"
+    return f"{text}{MARKUP}{CONTROLS}\n{SECOND} {text}"
 
 
 PLAN, PHASE, STEP, TASK, PARAMETER = map(name, ("plan", "phase", "step", "task", "parameter"))
@@ -87,7 +89,7 @@ def packages(folder: Path) -> list[Path]:
     defaults = [{"name": PARAMETER, "type": "integer", "default": GIVEN, "trigger": PLAN}]
     mistaken = _write(folder / "mistaken", operator, defaults * 2)
     file = _write(folder / GIVEN, _operator("teapot"), _parameters())
-    (file / "templates" / name("file")).write_text(json.dumps(_TEMPLATE))
+    (file / "templates" / name("file").replace("/", "")).write_text(json.dumps(_TEMPLATE))
     (file / "templates" / "bytes\udcff.yaml").write_text("a: [")
     return [right, mistaken, file]
 

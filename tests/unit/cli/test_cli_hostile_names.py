@@ -4,6 +4,7 @@ The command lines are made of the catalogue: each command, each of its flags, ea
 command or flag is tested without a line here.
 """
 
+import io
 import json
 import re
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from kubectl_kudo.__main__ import main
 from kubectl_kudo.catalogue import ROOT
 from kubectl_kudo.core.command import Command
 from kubectl_kudo.core.terminal import clean
@@ -113,3 +115,56 @@ def test_no_command_writes_what_a_terminal_would_act_on(
                 list(yaml.safe_load_all(ran.out.replace("...\n", "")))
         renew(api)
         check(kudo("-v", "9", *name.split(), *needed(command), *arguments), lines=False)
+
+
+class _Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+_SHOWING = {
+    "get": (["instances"], ["all"], ["all", "-o=wide"], ["all", "-o=tree"], ["operators"]),
+    "get objects": (["--instance=tea"], ["--instance=tea", "-o=wide"]),
+    "describe": (["instance", "tea"],),
+    "why": (["tea"], []),
+    "plan status": (["tea"], ["tea", "--all"], ["tea", f"--plan={hostile.PLAN}"]),
+    "plan history": (["tea"], ["tea", "-o=wide"]),
+    "plan wait": (["tea"],),
+    "rbac": (["tea"],),
+}
+_DRAWN = re.compile(r"\r?\x1b\[([0-9;]*m|[0-9]*[AK]|\?25[hl])")
+
+
+@pytest.mark.parametrize("columns", [40, 80, 200])
+@pytest.mark.parametrize("variables", [{"TERM": "xterm"}, {"NO_COLOR": "1"}, {"TERM": "dumb"}])
+def test_a_terminal_gets_texts_as_they_are_and_escapes_that_are_drawn(
+    kudo: Cli,
+    api: FakeApi,
+    monkeypatch: pytest.MonkeyPatch,
+    columns: int,
+    variables: dict[str, str],
+) -> None:
+    hostile.instance(api)
+    runs = [{"plan": hostile.PLAN, "uid": str(uid), "status": "FATAL_ERROR",
+             "cause": {"requestedBy": hostile.name("somebody")}} for uid in range(2)]  # fmt: skip
+    api.objects["instances", "tea"]["status"]["history"] = runs
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    for name, value in {"COLUMNS": str(columns), "LINES": "30", **variables}.items():
+        monkeypatch.setenv(name, value)
+    everything = ""
+    for words, lines in _SHOWING.items():
+        for arguments in lines:
+            terminal, errors = _Terminal(), _Terminal()
+            with monkeypatch.context() as patch:
+                patch.setattr("sys.stdout", terminal)
+                patch.setattr("sys.stderr", errors)
+                main([*words.split(), *arguments])
+            for written in (terminal.getvalue(), errors.getvalue()):
+                text = _DRAWN.sub("", written)
+                assert clean(text) == text
+                assert not [one for one in text.split("\n") if one.startswith(_FORGED)]
+                assert "internal error" not in text
+                assert variables == {"TERM": "xterm"} or "\x1b[3" not in written
+            everything += _DRAWN.sub("", terminal.getvalue())
+    told = "".join(everything.split()).replace("│", "")
+    assert hostile.MARKUP in told

@@ -113,6 +113,11 @@ GLOBAL_FLAGS = (
         0,
         convert=number,
     ),
+    Flag(
+        ("--color",),
+        "colours on a terminal (default: true); off with --no-color",
+        default=True,
+    ),
     Flag(("--help", "-h"), "show this help", default=False),
 )
 INSTANCE = Flag(("--instance",), "name of the instance", "name")

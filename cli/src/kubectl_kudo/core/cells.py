@@ -44,6 +44,11 @@ def since(timestamp: str, now: datetime) -> str:
     return UNKNOWN if seconds is None else duration(seconds)
 
 
+def ago(timestamp: str | None) -> str:
+    """Return how long ago a time of the API was, such as `2m ago`; empty if there is none."""
+    return f"{since(timestamp, datetime.now(UTC))} ago" if timestamp else ""
+
+
 def seconds_since(timestamp: str, now: datetime) -> float | None:
     """Return the seconds since a timestamp of the API; None if it is unreadable."""
     try:

@@ -5,17 +5,17 @@ a terminal would act on, so that both stay exact.
 """
 
 import json
-import os
 import sys
 from collections.abc import Iterable
 
+from kubectl_kudo.core.blocks import Block
 from kubectl_kudo.core.errors import UsageError
-from kubectl_kudo.core.terminal import Control, control, in_json
+from kubectl_kudo.core.terminal import coloured, in_json
 
 # Type checkers read it as True. Importing `typing` would take 5 % of the time of `--help`.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, TextIO
+    from typing import Any
 
 JsonObject = dict[str, "Any"]
 
@@ -32,24 +32,25 @@ def talk(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
+def show(*blocks: Block) -> None:
+    """Print blocks to stdout: drawn on a terminal, plain into a pipe or file."""
+    if not sys.stdout.isatty():
+        print("".join(block.plain() for block in blocks), end="", flush=True)
+        return
+    # A pipe needs no rich, which takes as long to import as all that shows an Instance.
+    from kubectl_kudo.core.screen import draw_blocks
+
+    draw_blocks(blocks, sys.stdout)
+
+
 def warn(text: str) -> None:
     """Show a warning of the API server."""
-    colours = coloured(sys.stderr)
-    if colours:
-        control(sys.stderr, Control.WARNING)
-    print("Warning:", end="", file=sys.stderr)
-    if colours:
-        control(sys.stderr, Control.PLAIN)
-    talk(f" {text}")
+    if not coloured(sys.stderr):
+        talk(f"Warning: {text}")
+        return
+    from kubectl_kudo.core.screen import draw_warning
 
-
-def coloured(stream: "TextIO") -> bool:
-    """Return whether colours may be written: to a terminal, unless $NO_COLOR is set.
-
-    https://no-color.org: any value counts, except an empty one.
-    """
-    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
-    return not plain and stream.isatty()
+    draw_warning(text, sys.stderr)
 
 
 def check_format(output: str) -> None:

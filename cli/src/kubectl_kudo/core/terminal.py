@@ -1,16 +1,17 @@
-r"""What may reach a terminal: texts without characters that it would act on, and our own control.
+r"""What may reach a terminal: texts without characters that it would act on.
 
 Anybody may have chosen the names of plans, steps, files and parameters, and any message.
 `cleaned_streams` puts a `CleanStream` before stdout and stderr, so that every `print`, log line and
-traceback goes through one place, which shows such a character as text (`\x1b`). Only `Control`,
-which no text can become, is written as it is.
+traceback goes through one place, which shows such a character as text (`\x1b`). Only what
+`core.screen` draws may colour text and move the cursor, and of that only the sequences it needs.
 
 A stream cannot know which line ends belong to a name or message: `word` keeps what is printed in
 its line, and `continued` shows that lines belong to the one above.
 """
 
-import enum
+import os
 import re
+import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -29,6 +30,8 @@ _ACTED_ON = (
 _CHARACTER = re.compile(f"[{_ACTED_ON}]")
 _IN_A_WORD = re.compile(f"[\\t\\n{_ACTED_ON}]")
 _UNINDENTED = re.compile("\\n(?=\\S)")
+_DRAWN = re.compile("(\\r?\\x1b\\[(?:[0-9;]*m|[0-9]*[AK]|\\?25[hl]))")
+"""Colours, the way back to lines that are drawn again, and the cursor's hiding and return."""
 
 
 def clean(text: str) -> str:
@@ -60,24 +63,18 @@ def _visible(found: re.Match[str]) -> str:
     return visible(found[0])
 
 
-class Control(enum.Enum):
-    """What this program itself tells a terminal."""
-
-    LINE_START = "\r"
-    LINES_UP = "\033[{lines:d}A"
-    CLEAR_BELOW = "\033[J"
-    WARNING = "\033[33;1m"
-    PLAIN = "\033[0m"
-
-
 class CleanStream:
     """A text stream that writes `clean` texts.
 
     It has what `print`, argparse, logging and tracebacks use of a stream, and no way around.
+
+    Attributes:
+        colours: Whether a terminal gets colours; `--no-color` turns them off.
     """
 
     def __init__(self, stream: "TextIO") -> None:
         self._stream = stream
+        self.colours = True
 
     @property
     def encoding(self) -> str:
@@ -91,9 +88,10 @@ class CleanStream:
         self._stream.write(clean(text))
         return len(text)
 
-    def control(self, *controls: Control, lines: int = 0) -> None:
-        """Write controls as they are; `lines` is for `LINES_UP`."""
-        control(self._stream, *controls, lines=lines)
+    def draw(self, text: str) -> None:
+        """Write what `core.screen` has drawn."""
+        parts = enumerate(_DRAWN.split(text))
+        self._stream.write("".join(part if number % 2 else clean(part) for number, part in parts))
 
     def flush(self) -> None:
         self._stream.flush()
@@ -117,43 +115,29 @@ def cleaned_streams() -> Iterator[None]:
         sys.stdout, sys.stderr = before
 
 
-def control(stream: "TextIO | CleanStream", *controls: Control, lines: int = 0) -> None:
-    """Tell a terminal something; `lines` is for `LINES_UP`."""
-    if isinstance(stream, CleanStream):
-        stream.control(*controls, lines=lines)
-    else:
-        stream.write("".join(one.value.format(lines=lines) for one in controls))
+def without_colours() -> None:
+    """Have stdout and stderr show no colours any more."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, CleanStream):
+            stream.colours = False
 
 
-class Redrawn:
-    """Lines that replace those that were drawn before.
+def is_dumb() -> bool:
+    """Return whether the terminal can neither colour text nor move the cursor."""
+    return os.environ.get("TERM") == "dumb"
 
-    They must not be wider or higher than the terminal: the cursor could not go back to the first.
+
+def coloured(stream: "TextIO | CleanStream") -> bool:
+    """Return whether colours may be written: to a terminal, unless $NO_COLOR is set.
+
+    https://no-color.org: any value counts, except an empty one.
     """
-
-    def __init__(self, stream: "TextIO | CleanStream") -> None:
-        self._stream = stream
-        self._drawn: list[str] = []
-
-    def draw(self, lines: list[str], columns: int) -> None:
-        """Draw the lines on a terminal of so many columns; none removes what is drawn."""
-        from kubectl_kudo.core.wrapping import cells
-
-        # A terminal that was made narrower has wrapped what was drawn.
-        above = sum(max(1, -(-cells(line) // columns)) for line in self._drawn)
-        back = [Control.LINES_UP] if above else []
-        controls = (Control.LINE_START, *back, Control.CLEAR_BELOW)
-        control(self._stream, *controls, lines=above)
-        self._stream.write("".join(f"{line}\n" for line in lines))
-        self._stream.flush()
-        self._drawn = lines
+    off = os.environ.get("NO_COLOR") or is_dumb() or not getattr(stream, "colours", True)
+    return not off and stream.isatty()
 
 
-def terminal_size(stream: "TextIO") -> tuple[int, int]:
+def terminal_size(stream: "TextIO | CleanStream") -> tuple[int, int]:
     """Return columns and rows of the terminal that a stream writes to."""
-    import os
-    import shutil
-
     try:
         size = os.get_terminal_size(stream.fileno())
     except (OSError, ValueError):

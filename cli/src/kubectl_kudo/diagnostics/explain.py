@@ -9,10 +9,10 @@ from kubectl_kudo.core.arguments import Args
 from kubectl_kudo.core.errors import UsageError
 from kubectl_kudo.core.kinds import INSTANCES, INVENTORIES
 from kubectl_kudo.core.naming import name_fault
-from kubectl_kudo.core.output import JsonObject, one
+from kubectl_kudo.core.output import JsonObject, one, show
 from kubectl_kudo.core.session import Session
 from kubectl_kudo.diagnostics.causes import Explained, explained
-from kubectl_kudo.diagnostics.explained_text import as_data, print_text
+from kubectl_kudo.diagnostics.explained_text import as_data, blocks_of
 from kubectl_kudo.diagnostics.families import FamilyReader, Member
 from kubectl_kudo.diagnostics.installation import read_services
 from kubectl_kudo.diagnostics.reading import Reader
@@ -60,7 +60,8 @@ async def explain(session: Session, args: Args) -> None:
     if args.output:
         print(one(as_data(found, unread, names[MOST:]), args.output), end="")
     else:
-        print_text(found, unread, names[MOST:], namespace=session.namespace, total=total)
+        left_out = names[MOST:]
+        show(*blocks_of(found, unread, left_out, namespace=session.namespace, total=total))
 
 
 def _unsettled(instances: Sequence[JsonObject]) -> list[str]:

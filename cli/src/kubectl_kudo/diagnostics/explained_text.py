@@ -1,14 +1,12 @@
 """Why Instances are as they are, as text for people and as data for programs."""
 
 import re
-import sys
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from kubectl_kudo.core.blocks import Block, Mark, Prose
 from kubectl_kudo.core.cells import printable
-from kubectl_kudo.core.output import JsonObject, say
-from kubectl_kudo.core.terminal import terminal_size
-from kubectl_kudo.core.wrapping import wrapped
+from kubectl_kudo.core.output import JsonObject
 from kubectl_kudo.diagnostics.causes import Explained
 from kubectl_kudo.diagnostics.finding import Finding
 from kubectl_kudo.diagnostics.installation import FOLDER
@@ -18,21 +16,20 @@ from kubectl_kudo.state.next_commands import flags_of
 _MOST: Final = 10
 """Findings beside the cause that are told."""
 _MOST_UNREAD: Final = 5
-_RUN: Final = "Run: "
 _LIST: Final = re.compile(r"([a-z]+)list(\..*)?$")
 """The file of the objects of a kind, in a bundle."""
 _COMMAND: Final = re.compile(r"kubectl [^`]+")
 
 
-def print_text(
+def blocks_of(
     explained: Sequence[Explained],
     unread: Sequence[Failure],
     left_out: Sequence[str],
     *,
     namespace: str,
     total: int,
-) -> None:
-    """Print it for people; wrapped on a terminal, whole lines into a pipe.
+) -> list[Block]:
+    """Return it for people.
 
     Args:
         explained: The Instances.
@@ -41,49 +38,34 @@ def print_text(
         namespace: The namespace.
         total: How many Instances it has, or were asked for.
     """
-    for number, one in enumerate(explained):
-        if number:
-            say()
-        for text in _of(one):
-            _say(text)
+    paragraphs: list[list[Block]] = [[*_of(one)] for one in explained]
     if not total:
-        say(f"No instances in namespace {namespace}.")
+        paragraphs.append([Prose(f"No instances in namespace {namespace}.")])
     elif not explained:
-        say(f"All instances in namespace {namespace} are ready ({total}).")
+        paragraphs.append([Prose(f"All instances in namespace {namespace} are ready ({total}).")])
     if left_out:
-        say()
-        _say(f"Not ready either: {', '.join(left_out)}")
+        paragraphs.append([Prose(f"Not ready either: {', '.join(left_out)}")])
     if unread:
-        say()
-        _say(_unread(unread))
+        paragraphs.append([Prose(_unread(unread))])
+    return [block for paragraph in paragraphs for block in (Prose(), *paragraph)][1:]
 
 
-def _say(text: str) -> None:
-    # A command that is wrapped could not be copied.
-    if not sys.stdout.isatty() or text.startswith(_RUN):
-        say(text)
-        return
-    columns, _ = terminal_size(sys.stdout)
-    indent = " " * (len(text) - len(text.lstrip(" ")))
-    for line in wrapped(text.strip(" "), columns, indent=indent, more=f"{indent}  "):
-        say(line)
-
-
-def _of(one: Explained) -> Iterator[str]:
-    yield one.summary
+def _of(one: Explained) -> Iterator[Prose]:
     if not one.findings:
-        yield "Nothing looks wrong."
+        yield Prose(one.summary, mark=Mark.GOOD)
+        yield Prose("Nothing looks wrong.")
         return
+    yield Prose(one.summary, mark=Mark.WARNING)
     cause, *rest = one.findings
-    yield f"Cause: {_sentence(cause)}"
+    yield Prose(f"Cause: {_sentence(cause)}")
     if advice := _advice(cause):
-        yield f"Next: {advice}"
-    yield f"{_RUN}{_command(cause, one)}"
+        yield Prose(f"Next: {advice}")
+    yield Prose(f"Run: {_command(cause, one)}", whole=True)
     if rest:
-        yield "Also:"
-        yield from (f"  {_sentence(finding)}" for finding in rest[:_MOST])
+        yield Prose("Also:")
+        yield from (Prose(f"  {_sentence(finding)}") for finding in rest[:_MOST])
         if len(rest) > _MOST:
-            yield f"  ... and {len(rest) - _MOST} more"
+            yield Prose(f"  ... and {len(rest) - _MOST} more")
 
 
 def _sentence(finding: Finding) -> str:
@@ -126,7 +108,7 @@ def _what(failure: Failure) -> str:
 def as_data(
     explained: Sequence[Explained], unread: Sequence[Failure], left_out: Sequence[str]
 ) -> JsonObject:
-    """Return it as `-o json` and `-o yaml` print it; arguments as of `print_text`."""
+    """Return it as `-o json` and `-o yaml` print it; arguments as of `blocks_of`."""
     return {
         "instances": [
             {

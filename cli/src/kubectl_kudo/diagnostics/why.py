@@ -2,13 +2,12 @@
 
 from kubectl_kudo.core.arguments import INSTANCE, OUTPUT, Args, Flag
 from kubectl_kudo.core.command import Command
+from kubectl_kudo.core.output import check_format
+from kubectl_kudo.core.session import in_session
+from kubectl_kudo.diagnostics.explain import explain
 
 
 def run(args: Args) -> None:
-    from kubectl_kudo.core.output import check_format
-    from kubectl_kudo.core.session import in_session
-    from kubectl_kudo.diagnostics.explain import explain
-
     check_format(args.output)
     in_session(args, lambda session: explain(session, args))
 

@@ -1,26 +1,31 @@
 """`kubectl kudo describe`: shows one instance with all that belongs to it."""
 
+import asyncio
+from datetime import UTC, datetime
+
 from kubectl_kudo.core.arguments import INSTANCE, OUTPUT, Args
 from kubectl_kudo.core.command import Command
 from kubectl_kudo.core.errors import UsageError
+from kubectl_kudo.core.kinds import BY_WORD, INSTANCES
+from kubectl_kudo.core.naming import name_fault
+from kubectl_kudo.core.output import check_format, one, show
+from kubectl_kudo.core.session import Session, in_session
+from kubectl_kudo.get.description import Description
+from kubectl_kudo.get.description_text import blocks_of
+from kubectl_kudo.get.owned_objects import objects_of
+from kubectl_kudo.get.recent_events import recent_events
+from kubectl_kudo.state.children import members_below
 
-_WORDS = ("instance", "instances", "instances.kudo.dev", "ki")
-"""As `core.kinds.BY_WORD` has them, which would take time to import."""
 _TWO = "expecting exactly two arguments - instance and its name, such as: describe instance kafka"
 
 
 def run(args: Args) -> None:
     name = _name(args)
-    from kubectl_kudo.core.naming import name_fault
-    from kubectl_kudo.core.output import check_format
-    from kubectl_kudo.core.session import in_session
-    from kubectl_kudo.get.describe_instance import describe_instance
-
     check_format(args.output)
     fault = name_fault("instance", name)
     if fault:
         raise UsageError(fault)
-    in_session(args, lambda session: describe_instance(session, name, args.output))
+    in_session(args, lambda session: _describe(session, name, args.output))
 
 
 def _name(args: Args) -> str:
@@ -30,9 +35,33 @@ def _name(args: Args) -> str:
     if args.instance or len(args.arguments) != 2:
         raise UsageError(_TWO)
     kind, name = args.arguments
-    if kind not in _WORDS:
+    if BY_WORD.get(kind) != INSTANCES:
         raise UsageError(f'only an instance can be described, and not "{kind}": use get')
     return str(name)
+
+
+async def _describe(session: Session, name: str, output: str) -> None:
+    """Print an Instance with its parameters, plans, children, objects and events.
+
+    Raises:
+        CliError: there is none of that name.
+    """
+    instance = await session.existing_instance(name)
+    version, children, found = await asyncio.gather(
+        session.version_of(instance),
+        members_below(session, instance),
+        objects_of(session, instance),
+    )
+    uids = {str(obj.metadata.get("uid")) for obj in found.objects}
+    events, all_read = await recent_events(session, instance, uids)
+    unlisted = found.unlisted if all_read else ("events", *found.unlisted)
+    description = Description(
+        instance, version, children, found.objects, tuple(events), tuple(unlisted)
+    )
+    if output:
+        print(one(description.to_data(), output), end="")
+    else:
+        show(*blocks_of(description, datetime.now(UTC)))
 
 
 COMMAND = Command(

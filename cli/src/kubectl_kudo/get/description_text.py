@@ -1,13 +1,13 @@
-"""The text of `kubectl kudo describe`."""
+"""What `kubectl kudo describe` shows."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from typing import Final
 
+from kubectl_kudo.core.blocks import Block, Cell, Column, Mark, Node, Prose, Section, Table, Tree
 from kubectl_kudo.core.cells import NONE, age, cell, printable, since
 from kubectl_kudo.core.output import JsonObject
-from kubectl_kudo.core.table import columns
-from kubectl_kudo.core.tree import Node, draw
 from kubectl_kudo.get.description import Description
 from kubectl_kudo.get.instance_fields import (
     account_name,
@@ -25,9 +25,11 @@ from kubectl_kudo.state.not_in_force import not_in_force
 from kubectl_kudo.state.runs import (
     FATAL_ERROR,
     at_fault,
+    condition_cell,
     key_of,
     message_of,
     run_facts,
+    state_cell,
     status_of,
 )
 from kubectl_kudo.state.suspension import is_deleting, is_suspended, suspension
@@ -40,30 +42,37 @@ _MOST_ORPHANS = 5
 _MOST_KINDS = 5
 """Kinds that are named; users of one namespace may list none of the cluster."""
 _HIDDEN = "<hidden>"
+_PLAN_COLUMNS: Final = (
+    "NAME",
+    Column("STATUS", kept=True),
+    Column("UPDATED", kept=True),
+    "MESSAGE",
+)
+_EVENT_COLUMNS: Final[tuple[Column | str, ...]] = (
+    *(Column(heading, kept=True) for heading in ("LAST SEEN", "TYPE", "REASON")),
+    "OBJECT",
+    Column("MESSAGE", kept=True),
+)
+_EVENT_MARKS = {"Warning": Mark.WARNING}
 
 
-def text_of(description: Description, now: datetime) -> str:
-    """Return the text, each line ended."""
-    sections = (
+def blocks_of(description: Description, now: datetime) -> list[Block]:
+    """Return what is shown, with a blank line between sections."""
+    sections = [
         _head(description, now),
-        _section("Parameters", _table(("NAME", "VALUE", "SOURCE"), _parameters(description))),
-        _section(
-            "Plans", _table(("NAME", "STATUS", "UPDATED", "MESSAGE"), _plans(description, now))
-        ),
-        _section("Children", _children(description)),
-        _section("Objects", _objects(description, now)),
-        _section(
-            "Events",
-            _table(("LAST SEEN", "TYPE", "REASON", "OBJECT", "MESSAGE"), _events(description, now)),
-        ),
-        _unlisted(description),
-    )
-    return "\n".join(filter(None, sections))
+        Section("Parameters", Table(("NAME", "VALUE", "SOURCE"), [*_parameters(description)])),
+        Section("Plans", Table(_PLAN_COLUMNS, [*_plans(description, now)])),
+        Section("Children", Tree([*map(_child, description.children)], root="")),
+        Section("Objects", Tree(_objects(description, now), root="")),
+        Section("Events", Table(_EVENT_COLUMNS, [*_events(description, now)])),
+        *_unlisted(description),
+    ]
+    return [block for section in sections for block in (Prose(), section)][1:]
 
 
-def _head(description: Description, now: datetime) -> str:
+def _head(description: Description, now: datetime) -> Table:
     metadata, instance = description.metadata, description.instance
-    rows = {
+    rows: dict[str, str | Cell] = {
         "Name": metadata["name"],
         "Namespace": metadata["namespace"],
         "Operator": cell(description.operator),
@@ -72,14 +81,14 @@ def _head(description: Description, now: datetime) -> str:
         "Parent": cell(owner_name(instance)),
         **({"Account": cell(account)} if (account := account_name(instance)) else {}),
         "Age": age(metadata, now),
-        "Ready": _ready(instance),
+        "Ready": condition_cell(_ready(instance), str(condition(instance).get("status"))),
         "Scheduled plan": cell(description.scheduled),
         **({"Suspended": suspension(instance)} if is_suspended(instance) else {}),
         **({"Not in force": waiting} if (waiting := not_in_force(instance)) else {}),
         **({"Orphans": text} if (text := _orphans(instance)) else {}),
     }
-    width = max(map(len, rows)) + 1
-    return "".join(f"{f'{label}:':<{width}}   {text}\n" for label, text in rows.items())
+    columns = ("", Column("", kept=True))
+    return Table(columns, [(f"{name}:", text) for name, text in rows.items()], headers=False)
 
 
 def _orphans(instance: JsonObject) -> str:
@@ -116,17 +125,6 @@ def _ready(instance: JsonObject) -> str:
     return f"{text}, being deleted" if is_deleting(instance) else text
 
 
-def _section(title: str, text: str) -> str:
-    if not text:
-        return f"{title}: {NONE}\n"
-    return f"{title}:\n" + "".join(f"  {line}\n" for line in text.splitlines())
-
-
-def _table(heading: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    found = list(rows)
-    return columns([heading, *found]) if found else ""
-
-
 def _parameters(description: Description) -> Iterator[Sequence[str]]:
     for parameter in description.parameters:
         yield printable(parameter.name), _value(parameter), parameter.source
@@ -140,7 +138,7 @@ def _value(parameter: Parameter) -> str:
     return printable(parameter.value, _LONGEST_VALUE) or '""'
 
 
-def _plans(description: Description, now: datetime) -> Iterator[Sequence[str]]:
+def _plans(description: Description, now: datetime) -> Iterator[Sequence[Cell | str]]:
     for name, entry in description.plans():
         updated = entry.get("lastUpdatedTimestamp")
         yield (
@@ -151,18 +149,14 @@ def _plans(description: Description, now: datetime) -> Iterator[Sequence[str]]:
         )
 
 
-def _plan_state(description: Description, name: str, entry: JsonObject) -> str:
+def _plan_state(description: Description, name: str, entry: JsonObject) -> Cell:
     state, facts = description.plan_state(name, entry), run_facts(description.instance, entry)
-    return f"{state} ({', '.join(facts)})" if facts else state
+    return state_cell(state, f" ({', '.join(facts)})" if facts else "")
 
 
 def _plan_message(name: str, entry: JsonObject) -> str:
     """Return the message of a plan; that of its step if it has failed."""
     return at_fault(name, entry)[1] if status_of(entry) == FATAL_ERROR else message_of(entry)
-
-
-def _children(description: Description) -> str:
-    return _lines(map(_child, description.children))
 
 
 def _child(member: Member) -> Node:
@@ -177,13 +171,13 @@ def _child(member: Member) -> Node:
     return Node(f"{name} ({cell(version)}, {run}, {ready})", [*map(_child, member.children)])
 
 
-def _objects(description: Description, now: datetime) -> str:
+def _objects(description: Description, now: datetime) -> list[Node]:
     known = {obj.metadata.get("uid") for obj in description.objects}
     owned: dict[object, list[OwnedObject]] = defaultdict(list)
     for obj in description.objects:
         above = (owner.get("uid") for owner in obj.owners() if owner.get("uid") in known)
         owned[next(above, None)].append(obj)
-    return _lines([_object_node(obj, owned, now) for obj in owned[None]])
+    return [_object_node(obj, owned, now) for obj in owned[None]]
 
 
 def _object_node(
@@ -203,30 +197,21 @@ def _object(obj: OwnedObject, now: datetime) -> str:
     return f"{obj.kind.kind}/{obj.name} ({', '.join(filter(None, facts))})"
 
 
-def _lines(nodes: Iterable[Node]) -> str:
-    """Return trees without the line of a root."""
-    return "".join(f"{node.text}\n{_below(node)}" for node in nodes)
-
-
-def _below(node: Node) -> str:
-    return draw(node.children).partition("\n")[2] if node.children else ""
-
-
-def _events(description: Description, now: datetime) -> Iterator[Sequence[str]]:
+def _events(description: Description, now: datetime) -> Iterator[Sequence[Cell | str]]:
     for event in description.events:
         yield (
             since(event.time, now) + (f" (x{event.count})" if event.count > 1 else ""),
-            printable(event.type),
+            Cell(printable(event.type), mark=_EVENT_MARKS.get(event.type)),
             printable(event.reason),
             printable(event.about),
             printable(cause_in(event.message)),
         )
 
 
-def _unlisted(description: Description) -> str:
+def _unlisted(description: Description) -> list[Block]:
     if not description.unlisted:
-        return ""
+        return []
     shown = ", ".join(description.unlisted[:_MOST_KINDS])
     rest = len(description.unlisted) - _MOST_KINDS
     more = f" and {rest} more; -o json has all" if rest > 0 else ""
-    return f"Not shown, since they could not be listed: {shown}{more}\n"
+    return [Prose(f"Not shown, since they could not be listed: {shown}{more}")]

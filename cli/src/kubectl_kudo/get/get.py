@@ -3,6 +3,10 @@
 from kubectl_kudo.core.arguments import INSTANCE, Args, Flag
 from kubectl_kudo.core.command import Command
 from kubectl_kudo.core.errors import UsageError
+from kubectl_kudo.core.session import in_session
+from kubectl_kudo.get.list_objects import get
+from kubectl_kudo.get.objects import get_objects, read_objects_format
+from kubectl_kudo.get.request import kinds_of, read_request
 
 _CHOICES = "instances, operators, operatorversions or all"
 _MORE = "what an instance owns is listed by: get objects --instance=<name>"
@@ -13,26 +17,15 @@ def run(args: Args) -> None:
     if not args.arguments:
         raise UsageError(f'expecting exactly one argument - "{_CHOICES}"; {_MORE}')
     if args.arguments[0] in _OBJECTS:
-        _get_objects(args)
+        output = read_objects_format(args)
+        in_session(args, lambda session: get_objects(session, args, output))
         return
     if args.instance:
         raise UsageError("--instance goes with objects: get objects --instance=<name>")
-    from kubectl_kudo.core.session import in_session
-    from kubectl_kudo.get.list_objects import get
-    from kubectl_kudo.get.request import kinds_of, read_request
-
     if kinds_of(args.arguments[0]) is None:
         raise UsageError(f'expecting one of "{_CHOICES}" and not "{args.arguments[0]}"; {_MORE}')
     request = read_request(args)
     in_session(args, lambda session: get(session, request))
-
-
-def _get_objects(args: Args) -> None:
-    from kubectl_kudo.core.session import in_session
-    from kubectl_kudo.get.objects import get_objects, read_objects_format
-
-    output = read_objects_format(args)
-    in_session(args, lambda session: get_objects(session, args, output))
 
 
 COMMAND = Command(

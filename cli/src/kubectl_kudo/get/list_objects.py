@@ -4,9 +4,10 @@ import asyncio
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
+from kubectl_kudo.core.blocks import Prose
 from kubectl_kudo.core.errors import CliError, ExitCode, describe
 from kubectl_kudo.core.kinds import INSTANCES, OPERATOR_VERSIONS, OPERATORS
-from kubectl_kudo.core.output import JsonObject, talk
+from kubectl_kudo.core.output import JsonObject, show, talk
 from kubectl_kudo.core.session import Session
 from kubectl_kudo.get.formats import TABLE, TREE, WIDE, show_data
 from kubectl_kudo.get.instance_fields import Key, version_key
@@ -34,7 +35,7 @@ async def get(session: Session, request: Request) -> None:
         await _print_tables(session, request, lists)
     elif request.format == TREE:
         namespace = None if request.everywhere else session.namespace
-        print(tree_of(request.kinds, lists, namespace), end="")
+        show(*tree_of(request.kinds, lists, namespace))
     elif any(lists) or not missing:
         objects = [obj for objects in lists for obj in objects]
         show_data(objects, request.format, single=len(request.names) == 1)
@@ -106,7 +107,8 @@ async def _print_tables(
         headers=request.headers,
     )
     shown = {kind: objects for kind, objects in by_kind.items() if objects}
-    print("\n".join(table_of(kind, shown[kind], known, style) for kind in shown), end="")
+    tables = [table_of(kind, shown[kind], known, style) for kind in shown]
+    show(*[block for table in tables for block in (Prose(), table)][1:])
     if not shown and not request.names:
         where = "." if request.everywhere else f" in {session.namespace} namespace."
         talk(f"No resources found{where}")

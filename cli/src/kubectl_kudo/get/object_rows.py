@@ -6,18 +6,24 @@ from datetime import datetime
 from functools import cached_property
 from itertools import groupby
 
+from kubectl_kudo.core.blocks import Cell, Column, Mark, Node, Table, Tree
 from kubectl_kudo.core.cells import NONE, age, cell, printable
 from kubectl_kudo.core.output import JsonObject
-from kubectl_kudo.core.table import columns
-from kubectl_kudo.core.tree import Node, draw
 from kubectl_kudo.get.formats import reference
 from kubectl_kudo.inventory.keeping import shared_with, why_orphan_stays
-from kubectl_kudo.inventory.live import Live
+from kubectl_kudo.inventory.live import Condition, Live
 from kudo.identity import InstanceIdentity
 from kudo.objects.inventory.record import Entry
 
 _LONGEST_MESSAGE = 200
 _UNKNOWN_TASK = "task not known"
+_MARKS = {
+    Condition.HEALTHY: Mark.GOOD,
+    Condition.WAITING: Mark.BUSY,
+    Condition.FAILED: Mark.BAD,
+    Condition.MISSING: Mark.BAD,
+    Condition.UNKNOWN: Mark.WARNING,
+}
 
 
 @dataclass(frozen=True)
@@ -49,6 +55,10 @@ class Row:
     def stays(self) -> str:
         """Return why pruning leaves it; empty if it is no orphan, or is deleted."""
         return why_orphan_stays(self.live, self.one) if self.is_orphan else ""
+
+    @property
+    def mark(self) -> Mark | None:
+        return _MARKS.get(self.live.condition)
 
     def marks(self) -> Iterator[str]:
         """Yield what is special about it."""
@@ -117,19 +127,19 @@ class Row:
         }
 
 
-def tree_of(title: str, rows: Sequence[Row], now: datetime) -> str:
+def tree_of(title: str, rows: Sequence[Row], now: datetime) -> Tree:
     """Return rows, which are sorted, below their tasks and plans."""
-    plans = (
+    plans = [
         Node(f"plan {plan}" if plan else "plan not known", [*_tasks(group, now)])
         for plan, group in groupby(rows, lambda row: row.entry.plan)
-    )
-    return draw(plans, f"{title}: {_counted(rows)}")
+    ]
+    return Tree(plans, f"{title}: {_counted(rows)}")
 
 
 def _tasks(rows: Iterable[Row], now: datetime) -> Iterator[Node]:
     for task, group in groupby(rows, lambda row: row.entry.task):
         text = f"task {task}" if task else _UNKNOWN_TASK
-        yield Node(printable(text), [Node(row.text(now)) for row in group])
+        yield Node(printable(text), [Node(row.text(now), mark=row.mark) for row in group])
 
 
 def _counted(rows: Sequence[Row]) -> str:
@@ -138,21 +148,20 @@ def _counted(rows: Sequence[Row]) -> str:
     return f"{len(rows)} object{'' if len(rows) == 1 else 's'}{rest}"
 
 
-def table_of(rows: Sequence[Row], now: datetime, *, wide: bool, headers: bool) -> str:
+def table_of(rows: Sequence[Row], now: datetime, *, wide: bool, headers: bool) -> Table:
     """Return a table with a line for each row."""
-    heading = ("NAME", "PLAN", "TASK", "HEALTH", "AGE", "MARKS")
-    more = ("UID", "MESSAGE") if wide else ()
+    state = [Column(heading, kept=True) for heading in ("HEALTH", "AGE")]
+    columns = ("NAME", "PLAN", "TASK", *state, "MARKS", *(("UID", "MESSAGE") if wide else ()))
     lines = [[*_cells(row, now), *(_wide(row) if wide else ())] for row in rows]
-    table = [*([[*heading, *more]] if headers else []), *lines]
-    return columns(table) if table else ""
+    return Table(columns, lines, headers=headers)
 
 
-def _cells(row: Row, now: datetime) -> tuple[str, ...]:
+def _cells(row: Row, now: datetime) -> tuple[Cell | str, ...]:
     return (
         printable(row.reference()),
         cell(row.entry.plan),
         cell(row.entry.task),
-        row.live.condition.value,
+        Cell(row.live.condition.value, mark=row.mark),
         row.age(now),
         cell(", ".join(row.marks())),
     )

@@ -7,7 +7,7 @@ from itertools import chain
 
 from kubectl_kudo.core.arguments import Args
 from kubectl_kudo.core.errors import UsageError
-from kubectl_kudo.core.output import JsonObject, talk
+from kubectl_kudo.core.output import JsonObject, show, talk
 from kubectl_kudo.core.session import Session
 from kubectl_kudo.get.formats import TABLE, TREE, WIDE, read_format, show_data
 from kubectl_kudo.get.object_rows import Row, table_of, tree_of
@@ -46,9 +46,9 @@ async def get_objects(session: Session, args: Args, output: str) -> None:
     rows.sort(key=lambda row: row.order)
     now = datetime.now(UTC)
     if output == TREE:
-        print(tree_of(f"instance {key_of(instance)}", rows, now), end="")
+        show(tree_of(f"instance {key_of(instance)}", rows, now))
     elif output in (TABLE, WIDE):
-        print(table_of(rows, now, wide=output == WIDE, headers=args.headers), end="")
+        show(table_of(rows, now, wide=output == WIDE, headers=args.headers))
     else:
         show_data([row.to_data() for row in rows], output, single=False)
     sys.stdout.flush()

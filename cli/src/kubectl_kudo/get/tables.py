@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from kubectl_kudo.core.blocks import Cell, Column, Table
 from kubectl_kudo.core.cells import NONE, UNKNOWN, age, cell, since
 from kubectl_kudo.core.kinds import INSTANCES, OPERATOR_VERSIONS, OPERATORS
 from kubectl_kudo.core.output import JsonObject
-from kubectl_kudo.core.table import columns
 from kubectl_kudo.get.formats import reference
 from kubectl_kudo.get.instance_fields import (
     Key,
@@ -21,7 +21,7 @@ from kubectl_kudo.get.instance_fields import (
     owner_name,
     version_key,
 )
-from kubectl_kudo.state.runs import entries, short_uid
+from kubectl_kudo.state.runs import condition_cell, entries, short_uid, state_cell
 from kubectl_kudo.state.suspension import is_deleting, is_suspended
 from kubeio.resource import Resource
 from kudo.names import LABEL_OPERATOR
@@ -50,13 +50,15 @@ class _Column:
     """A column; those that are `wide` appear with `-o wide` only.
 
     One that is `rare` appears only if an object has something in it, so that tables of objects
-    that do not use the field have the columns that they always had.
+    that do not use the field have the columns that they always had. One that is `kept` is there on
+    a terminal also if all objects have the same in it.
     """
 
     heading: str
-    cell: Callable[[JsonObject, Known], str]
+    cell: Callable[[JsonObject, Known], Cell | str]
     wide: bool = False
     rare: bool = False
+    kept: bool = False
 
     def is_shown(self, objects: Iterable[JsonObject], known: Known, style: "Style") -> bool:
         if self.wide and not style.wide:
@@ -69,6 +71,10 @@ def ready(instance: JsonObject) -> str:
     if is_deleting(instance):
         return _DELETING
     return cell(condition(instance).get("status"))
+
+
+def _plan_status(instance: JsonObject, _: Known) -> Cell:
+    return state_cell(cell(last_plan(instance)[1]))
 
 
 def operator_name(instance: JsonObject, known: Known) -> str:
@@ -127,7 +133,7 @@ def _field(*path: str) -> Callable[[JsonObject, Known], str]:
     return lambda obj, _: cell(_in(obj, *path))
 
 
-_AGE = _Column("AGE", lambda obj, known: age(obj["metadata"], known.now))
+_AGE = _Column("AGE", lambda obj, known: age(obj["metadata"], known.now), kept=True)
 _COLUMNS: Mapping[Resource, tuple[_Column, ...]] = {
     OPERATORS: (
         _Column("URL", _field("spec", "url")),
@@ -144,8 +150,8 @@ _COLUMNS: Mapping[Resource, tuple[_Column, ...]] = {
         _Column("OPERATOR", operator_name),
         _Column("VERSION", _version),
         _Column("LAST PLAN", lambda obj, _: cell(last_plan(obj)[0])),
-        _Column("PLAN STATUS", lambda obj, _: cell(last_plan(obj)[1])),
-        _Column("READY", lambda obj, _: ready(obj)),
+        _Column("PLAN STATUS", _plan_status, kept=True),
+        _Column("READY", lambda obj, _: condition_cell(ready(obj)), kept=True),
         _AGE,
         _Column("APP VERSION", _app_version, wide=True),
         _Column("OPERATOR VERSION", lambda obj, _: cell(version_key(obj)[1]), wide=True),
@@ -180,24 +186,25 @@ PLAIN = Style()
 
 def table_of(
     kind: Resource, objects: Iterable[JsonObject], known: Known, style: Style = PLAIN
-) -> str:
+) -> Table:
     """Return a table of objects of one kind."""
     found = list(objects)
     shown = [column for column in _COLUMNS[kind] if column.is_shown(found, known, style)]
-    heading = [
+    columns: list[Column | str] = [
         *(["NAMESPACE"] if style.namespaces else []),
-        "NAME",
-        *(column.heading for column in shown),
+        Column("NAME", kind.kind.upper() if style.references else "", kept=True),
+        *(Column(column.heading, kept=column.kept) for column in shown),
     ]
-    rows = ([*_identity(obj, style), *_cells(obj, shown, known)] for obj in found)
-    return columns([*([heading] if style.headers else []), *rows])
+    rows = [[*_identity(obj, style), *_cells(obj, shown, known)] for obj in found]
+    return Table(columns, rows, headers=style.headers)
 
 
-def _identity(obj: JsonObject, style: Style) -> Iterator[str]:
+def _identity(obj: JsonObject, style: Style) -> Iterator[Cell | str]:
     if style.namespaces:
         yield obj["metadata"].get("namespace", "")
-    yield reference(obj) if style.references else obj["metadata"]["name"]
+    name = obj["metadata"]["name"]
+    yield Cell(reference(obj), name) if style.references else name
 
 
-def _cells(obj: JsonObject, shown: Iterable[_Column], known: Known) -> Iterator[str]:
+def _cells(obj: JsonObject, shown: Iterable[_Column], known: Known) -> Iterator[Cell | str]:
     return (column.cell(obj, known) for column in shown)

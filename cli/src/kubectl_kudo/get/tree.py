@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
+from kubectl_kudo.core.blocks import Block, Mark, Node, Prose, Tree
 from kubectl_kudo.core.output import JsonObject
-from kubectl_kudo.core.tree import Node, draw
 from kubectl_kudo.get.instance_fields import version_key
 from kubeio.resource import Resource
 
@@ -12,7 +12,7 @@ _ALL = "operators including versions and instances"
 
 def tree_of(
     kinds: Sequence[Resource], lists: Sequence[Sequence[JsonObject]], namespace: str | None
-) -> str:
+) -> list[Block]:
     """Return the heading and the tree.
 
     Args:
@@ -23,7 +23,7 @@ def tree_of(
     title = kinds[0].plural if len(kinds) == 1 else _ALL
     where = f'in namespace "{namespace}"' if namespace is not None else "in all namespaces"
     nodes = _nodes(lists) if namespace is not None else _by_namespace(lists)
-    return f"List of current installed {title} {where}:\n{draw(nodes)}\n"
+    return [Prose(f"List of current installed {title} {where}:"), Tree(nodes), Prose()]
 
 
 def _by_namespace(lists: Sequence[Sequence[JsonObject]]) -> list[Node]:
@@ -51,14 +51,17 @@ def family(
     known: dict[str, Node] = {}
     for version in versions:
         operator = (version["spec"].get("operator") or {}).get("name") or "?"
-        parent = roots.setdefault(operator, Node(f"{operator} (missing)"))
-        known[_name(version)] = parent.add(_name(version))
+        parent = roots.setdefault(operator, Node(f"{operator} (missing)", mark=Mark.WARNING))
+        known[_name(version)] = node = Node(_name(version))
+        parent.children.append(node)
     orphans: dict[str, Node] = {}
     for instance in instances:
         name, where = _version_of(instance)
         text = f"{name} ({where or 'missing'})"
         here = known.get(name) if not where else None
-        (here or orphans.setdefault(text, Node(text))).add(_name(instance))
+        missing = None if where else Mark.WARNING
+        parent = here or orphans.setdefault(text, Node(text, mark=missing))
+        parent.children.append(Node(_name(instance)))
     return [*roots.values(), *orphans.values()]
 
 

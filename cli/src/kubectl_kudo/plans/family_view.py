@@ -7,8 +7,8 @@ shown plan names, since another plan created it, follows at the end.
 from collections import defaultdict
 from collections.abc import Iterator
 
+from kubectl_kudo.core.blocks import Node
 from kubectl_kudo.core.output import JsonObject
-from kubectl_kudo.core.tree import Node
 from kubectl_kudo.state.children import Member
 from kubectl_kudo.state.plan_view import (
     NOTHING_BELOW,

@@ -10,7 +10,7 @@ from kubectl_kudo.core.output import JsonObject, talk
 from kubectl_kudo.core.session import Session, in_session
 from kubectl_kudo.core.suggestions import closest
 from kubectl_kudo.core.terminal import word
-from kubectl_kudo.plans.show_status import check_plan
+from kubectl_kudo.plans.status import check_plan
 from kubectl_kudo.plans.trigger import schedule
 from kubectl_kudo.state.next_commands import flags_of
 from kubectl_kudo.state.runs import (

@@ -1,65 +1,110 @@
 """The table of the runs that have ended, newest first."""
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 
-from kubectl_kudo.core.cells import UNKNOWN, cell, duration, local_time, printable, seconds_since
+from kubectl_kudo.core.blocks import Cell, Column, Mark, Table
+from kubectl_kudo.core.cells import (
+    UNKNOWN,
+    ago,
+    cell,
+    duration,
+    local_time,
+    printable,
+    seconds_since,
+)
 from kubectl_kudo.core.output import JsonObject
-from kubectl_kudo.core.table import columns
-from kubectl_kudo.state.runs import message_of, records, short_uid
+from kubectl_kudo.state.runs import (
+    FATAL_ERROR,
+    TIMED_OUT,
+    mark_of,
+    message_of,
+    records,
+    short_uid,
+    word_of,
+)
 
 _LONGEST = 60
 """Characters of a cell that is not wide."""
 _TIME = "%Y-%m-%dT%H:%M:%S"
-
-
-@dataclass(frozen=True, slots=True)
-class _Column:
-    """A column; those that are `wide` appear with `-o wide` only."""
-
-    heading: str
-    cell: Callable[[JsonObject], object]
-    wide: bool = False
-
-
+_ENDS = {
+    "PlanCancelled": (Mark.BAD, "cancelled"),
+    "PlanSuperseded": (Mark.IDLE, "superseded"),
+    TIMED_OUT: (Mark.BAD, "timed out"),
+}
+"""What a terminal shows of a run, by the reason of its end."""
 _COLUMNS = (
-    _Column("PLAN", lambda record: record.get("plan")),
-    _Column("UID", lambda record: record.get("uid")),
-    _Column("STATUS", lambda record: record.get("status")),
-    _Column("REASON", lambda record: record.get("reason")),
-    _Column("STARTED", lambda record: local_time(record.get("startedAt"), _TIME)),
-    _Column("DURATION", lambda record: took(record)),
-    _Column("VERSION", lambda record: record.get("operatorVersion")),
-    _Column("CAUSE", lambda record: cause(record)),
-    _Column("FAILED STEP", lambda record: record.get("failedStep")),
-    _Column("FINISHED", lambda record: local_time(record.get("finishedAt"), _TIME), wide=True),
-    _Column("SUSPENDED", lambda record: _suspended(record), wide=True),
-    _Column("MESSAGE", message_of, wide=True),
+    Column("RUN", plain=False),
+    Column("PLAN", kept=True),
+    Column("UID", drawn=False),
+    Column("STATUS", kept=True),
+    Column("REASON", drawn=False),
+    Column("STARTED", kept=True),
+    Column("DURATION", kept=True),
+    Column("VERSION"),
+    Column("CAUSE", kept=True),
+    Column("FAILED STEP"),
+)
+_WIDE = (
+    *(Column(one.heading, kept=one.kept) for one in _COLUMNS[1:]),
+    *(Column("FINISHED", kept=True), Column("SUSPENDED"), Column("MESSAGE")),
 )
 
 
-def runs_table(instance: JsonObject, *, wide: bool = False) -> str:
-    """Return the table, each line ended; empty if no run has ended."""
+def runs_table(instance: JsonObject, *, wide: bool = False) -> Table:
+    """Return the table; on a terminal each run has the number by which others name it there.
+
+    Args:
+        instance: The Instance.
+        wide: Whether to show all columns, with whole texts.
+    """
     found = records(instance)
-    if not found:
-        return ""
-    shown = [column for column in _COLUMNS if wide or not column.wide]
-    rows = ([*_cells(record, shown, instance, wide=wide)] for record in found)
-    return columns([[column.heading for column in shown], *rows])
+    numbers = {str(one.get("uid")): f"#{len(found) - index}" for index, one in enumerate(found)}
+    if wide:
+        rows = [[*_wide_cells(record)] for record in found]
+        return Table(_WIDE, rows)
+    return Table(_COLUMNS, [[*_cells(record, instance, numbers)] for record in found], titled=False)
 
 
-def _cells(
-    record: JsonObject, shown: Sequence[_Column], instance: JsonObject, *, wide: bool
-) -> Iterator[str]:
+def _cells(record: JsonObject, instance: JsonObject, numbers: Mapping[str, str]) -> Iterator[Cell]:
     own = f"{instance['metadata']['namespace']}/"
-    short = {
-        "uid": short_uid(str(record.get("uid") or "")),
-        "operatorVersion": str(record.get("operatorVersion") or "").removeprefix(own),
-    }
-    for column in shown:
-        text = cell(column.cell(record if wide else {**record, **short}))
-        yield text if wide else printable(text, _LONGEST)
+    uid, step = str(record.get("uid") or ""), record.get("failedStep")
+    version = str(record.get("operatorVersion") or "").removeprefix(own)
+    started = record.get("startedAt")
+    yield Cell(numbers[uid])
+    yield _short(record.get("plan"))
+    yield _short(short_uid(uid))
+    yield _status(record)
+    yield _short(record.get("reason"))
+    yield Cell(_short(local_time(started, _TIME)).text, ago(started))
+    yield Cell(took(record))
+    yield _short(version)
+    yield Cell(_short(cause(record)).text, printable(drawn_cause(record, numbers)) or " ")
+    yield Cell(_short(step).text, f"at {_short(step).text}" if step else " ")
+
+
+def _wide_cells(record: JsonObject) -> Iterator[Cell]:
+    started, finished = record.get("startedAt"), record.get("finishedAt")
+    yield from (Cell(cell(record.get(name))) for name in ("plan", "uid"))
+    yield _status(record)
+    yield Cell(cell(record.get("reason")))
+    yield Cell(cell(local_time(started, _TIME)), ago(started))
+    yield Cell(took(record))
+    yield from map(Cell, (cell(record.get("operatorVersion")), cell(cause(record))))
+    yield Cell(cell(record.get("failedStep")))
+    yield Cell(cell(local_time(finished, _TIME)), ago(finished))
+    yield from map(Cell, (cell(_suspended(record)), cell(message_of(record))))
+
+
+def _short(value: object) -> Cell:
+    return Cell(printable(cell(value), _LONGEST))
+
+
+def _status(record: JsonObject) -> Cell:
+    status, reason = str(record.get("status") or ""), str(record.get("reason") or "")
+    word = f"{word_of(status)}: {reason}" if status == FATAL_ERROR and reason else word_of(status)
+    mark, shown = _ENDS.get(reason, (mark_of(status), printable(word, _LONGEST)))
+    return Cell(_short(status).text, shown, mark)
 
 
 def took(record: JsonObject) -> str:
@@ -82,13 +127,37 @@ def cause(record: JsonObject) -> str:
     return ", ".join(_causes(record.get("cause") or {}))
 
 
+def drawn_cause(record: JsonObject, numbers: Mapping[str, str]) -> str:
+    """Return the same as a terminal shows it, such as `image changed by jane`.
+
+    Args:
+        record: The run.
+        numbers: Those of the table by the uid of the run.
+    """
+    found, parts = record.get("cause") or {}, []
+    if retried := str(found.get("retryOf") or ""):
+        begin = f" from {found['from']}" if found.get("from") else ""
+        parts.append(f"retry of {numbers.get(retried, short_uid(retried))}{begin}")
+    if found.get("parameters"):
+        parts.append(f"{_parameters(found)} changed")
+    if found.get("parent"):
+        parts.append(f"parent {found['parent']}")
+    if found.get("requestedBy"):
+        parts.append(f"by {found['requestedBy']}")
+    return " ".join(parts)
+
+
+def _parameters(found: JsonObject) -> str:
+    more = found.get("parametersLeftOut")
+    return f"{', '.join(found['parameters'])}{f' and {more} more' if more else ''}"
+
+
 def _causes(found: JsonObject) -> Iterator[str]:
     if found.get("retryOf"):
         begin = f" from {found['from']}" if found.get("from") else ""
         yield f"retry of {short_uid(str(found['retryOf']))}{begin}"
     if found.get("parameters"):
-        more = found.get("parametersLeftOut")
-        yield f"parameters {', '.join(found['parameters'])}{f' and {more} more' if more else ''}"
+        yield f"parameters {_parameters(found)}"
     if found.get("parent"):
         yield f"parent {found['parent']}"
     if found.get("requestedBy"):

@@ -8,16 +8,16 @@ from pydantic import ValidationError
 from kubectl_kudo.accounts.actors import reconciler_of
 from kubectl_kudo.accounts.checker import Checker, Finding
 from kubectl_kudo.core.arguments import Args
+from kubectl_kudo.core.blocks import Column, Table
 from kubectl_kudo.core.cells import NONE, cell, printable
 from kubectl_kudo.core.errors import CliError, ExitCode
 from kubectl_kudo.core.kinds import INSTANCES
-from kubectl_kudo.core.output import JsonObject, check_format, talk
+from kubectl_kudo.core.output import JsonObject, check_format, show, talk
 from kubectl_kudo.core.session import Session, in_session
-from kubectl_kudo.core.table import columns
 from kudo.api import Instance
 from kudo.readable_yaml import dump
 
-_HEADING = ("NAMESPACE", "INSTANCE", "ACCOUNT", "LACKS")
+_COLUMNS = ("NAMESPACE", Column("INSTANCE", kept=True), "ACCOUNT", Column("LACKS", kept=True))
 _PROGRESS = 25
 """Instances after which a line about the progress is printed."""
 
@@ -41,7 +41,10 @@ async def _check(session: Session, args: Args) -> None:
         findings.append(await _finding(checker, wire))
         if number % _PROGRESS == 0 and number < len(found):
             talk(f"{number} of {len(found)} instances are checked")
-    print(data_of(findings, args.output) if args.output else table_of(findings), end="")
+    if args.output:
+        print(data_of(findings, args.output), end="")
+    else:
+        show(table_of(findings))
     _show_notes(findings)
     wanting = sum(1 for one in findings if one.lacks)
     if wanting:
@@ -75,9 +78,9 @@ def _show_notes(findings: Iterable[Finding]) -> None:
             talk(f"Note on instance {finding.namespace}/{finding.instance}: {printable(note, 500)}")
 
 
-def table_of(findings: Iterable[Finding]) -> str:
+def table_of(findings: Iterable[Finding]) -> Table:
     """Return a table with a row for each thing that is lacking."""
-    return columns([_HEADING, *_rows(findings)])
+    return Table(_COLUMNS, [*_rows(findings)])
 
 
 def _rows(findings: Iterable[Finding]) -> Iterator[Sequence[str]]:

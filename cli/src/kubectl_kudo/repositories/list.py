@@ -1,11 +1,11 @@
 """`kubectl kudo repo list`: prints the repositories of the user."""
 
 from kubectl_kudo.core.arguments import OUTPUT, Args, Flag
+from kubectl_kudo.core.blocks import Column, Table
 from kubectl_kudo.core.cells import printable
 from kubectl_kudo.core.command import Command
 from kubectl_kudo.core.errors import no_arguments
-from kubectl_kudo.core.output import check_format, one, talk
-from kubectl_kudo.core.table import table
+from kubectl_kudo.core.output import check_format, one, show, talk
 from kubectl_kudo.repositories.home import home_folder, load_settings
 from kubectl_kudo.repositories.repository import abandoned
 from kubectl_kudo.repositories.urls import shown_place, shown_url
@@ -26,7 +26,7 @@ def run(args: Args) -> None:
             ("*" * (each.name == context) + printable(each.name), shown_place(each))
             for each in settings.all()
         ]
-        print(table([("NAME", "URL"), *rows]), end="")
+        show(Table(("NAME", Column("URL", kept=True)), rows, original=True))
     for each in settings.repositories:
         if each.is_abandoned:
             talk(f"Warning: {abandoned(each)}")

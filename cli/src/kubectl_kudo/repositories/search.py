@@ -4,15 +4,18 @@ import asyncio
 from collections.abc import Iterator, Sequence
 
 from kubectl_kudo.core.arguments import OUTPUT, REPOSITORY, Args, Flag
+from kubectl_kudo.core.blocks import Column, Table
 from kubectl_kudo.core.cells import printable
 from kubectl_kudo.core.command import Command
 from kubectl_kudo.core.errors import UsageError
-from kubectl_kudo.core.output import JsonObject, check_format, many, say
-from kubectl_kudo.core.table import table
+from kubectl_kudo.core.output import JsonObject, check_format, many, say, show
 from kubectl_kudo.repositories.repository import open_repository
 from kudo.repositories import Entry, Index, is_prerelease, newest_first
 
-_HEADER = ("Name", "Operator Version", "App Version", "Description")
+_COLUMNS = [
+    Column(heading, kept=True)
+    for heading in ("Name", "Operator Version", "App Version", "Description")
+]
 _DESCRIPTION = 60
 
 
@@ -31,7 +34,7 @@ def run(args: Args) -> None:
     if args.output:
         print(many((_data(entry) for group in groups for entry in group), args.output), end="")
     elif groups:
-        print(table([_HEADER, *(row for group in groups for row in _rows(group))]), end="")
+        show(Table(_COLUMNS, [row for group in groups for row in _rows(group)], original=True))
     else:
         say("no operators found")
 

@@ -9,9 +9,13 @@ from kubectl_kudo.core.cells import printable
 from kubectl_kudo.core.output import JsonObject
 from kubectl_kudo.core.session import Session
 from kubectl_kudo.state.outcome import progress
-from kubectl_kudo.state.plan_view import is_pending, shown_plan
+from kubectl_kudo.state.plan_view import (
+    Explanation,
+    Explanations,
+    is_pending,
+    shown_plan,
+)
 from kubectl_kudo.state.runs import COMPLETE, NEVER_RUN, PENDING, active, entries, status_of
-from kubectl_kudo.state.screen import Explanation, Explanations
 from kubectl_kudo.state.waited_objects import WaitedObject, waited_objects
 from kubeio.errors import KubeError, NotFound
 from kubeio.kinds import EVENTS, PODS

@@ -9,24 +9,50 @@ OperatorVersion.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-from kubectl_kudo.core.cells import local_time, printable
-from kubectl_kudo.core.tree import Node
+from kubectl_kudo.core.blocks import Mark, Node
+from kubectl_kudo.core.cells import ago, local_time, printable
 from kubectl_kudo.state.not_in_force import not_in_force
 from kubectl_kudo.state.runs import (
     NEVER_RUN,
     PENDING,
+    TERMINAL,
     JsonObject,
     active,
     entries,
     last_executed,
+    mark_of,
     message_of,
     run_facts,
     status_of,
+    word_of,
 )
 from kubectl_kudo.state.suspension import suspension
 
 _INACTIVE = "NOT ACTIVE"
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What is known of an object that a step waits for, and how long ago it happened.
+
+    Attributes:
+        text: One line.
+        age: Such as `4s`; empty if it is unknown, or if it is so now.
+        minor: Whether it tells nothing where others do: an event that is no Warning.
+    """
+
+    text: str
+    age: str = ""
+    minor: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.text} ({self.age} ago)" if self.age else self.text
+
+
+Explanations = Mapping[str, Sequence[Explanation]]
+"""By the dotted name of the step; a time limit also by that of the plan or phase."""
 
 Below = Mapping[tuple[str, str], Sequence[Node]]
 """What is shown below a step, by the names of its phase and itself."""
@@ -56,10 +82,17 @@ def instance_node(instance: JsonObject) -> Node:
     account = (instance.get("spec") or {}).get("serviceAccountName")
     acting = f"acts as service account {account}" if account else ""
     waiting = not_in_force(instance)
-    texts = filter(
-        None, (acting, suspension(instance), f"not in force: {waiting}" if waiting else "")
+    nodes = [
+        Node(capitalised(acting)),
+        Node(capitalised(suspension(instance)), shown=capitalised(suspension(instance, ago))),
+        Node(f"Not in force: {waiting}" if waiting else ""),
+    ]
+    metadata, version = instance["metadata"], instance["spec"].get("operatorVersion") or {}
+    return Node(
+        label(instance),
+        [node for node in nodes if node.text],
+        shown=f"{metadata['name']} ({version.get('name', '')})",
     )
-    return Node(label(instance), [Node(capitalised(text)) for text in texts])
 
 
 def capitalised(text: str) -> str:
@@ -77,18 +110,20 @@ def plans_node(instance: JsonObject, plans: JsonObject, below: Below = NOTHING_B
     node = instance_node(instance)
     if shown_plan(instance) is not None:
         node.children.append(shown_node(instance, plans, below))
-    node.children += [Node(text) for text in other_plans(instance, plans)]
+    node.children += other_plans(instance, plans)
     return node
 
 
-def other_plans(instance: JsonObject, plans: JsonObject) -> list[str]:
+def other_plans(instance: JsonObject, plans: JsonObject) -> list[Node]:
     """Return a line for each other plan that has run, and one for those that never did."""
     known, shown = entries(instance), shown_plan(instance)
     others = sorted({*plans, *known} - {shown})
     ran = [name for name in others if status_of(known.get(name) or {}) != NEVER_RUN]
     never = [name for name in others if name not in ran and name in plans]
-    lines = [_plan_line(instance, name, plans.get(name) or {}, known[name]) for name in ran]
-    return [*lines, *([f"Never run: {', '.join(never)}"] if never else [])]
+    nodes = [_plan(instance, name, plans.get(name) or {}, known[name]) for name in ran]
+    if never:
+        nodes.append(Node(f"Never run: {', '.join(never)}", mark=Mark.IDLE))
+    return nodes
 
 
 def plan_node(
@@ -143,37 +178,71 @@ def is_pending(instance: JsonObject, plan: str) -> bool:
 
 
 def _from_version(name: str, plan: JsonObject, status: str, below: Below) -> Node:
-    node = Node(f"Plan {name} ({_strategy(plan)} strategy) [{status}]")
+    state = {"status": status}
+    node = _node("Plan", name, state, plan)
     for phase in plan.get("phases") or []:
-        steps = (
-            Node(f"Step {step['name']} [{status}]", _at(below, phase, step))
-            for step in phase.get("steps") or []
-        )
-        node.add(f"Phase {phase['name']} ({_strategy(phase)} strategy) [{status}]", steps)
+        at = _node("Phase", phase["name"], state, phase)
+        at.children += [
+            _step(step["name"], state, phase, below) for step in phase.get("steps") or []
+        ]
+        node.children.append(at)
     return node
-
-
-def _at(below: Below, phase: JsonObject, step: JsonObject) -> list[Node]:
-    return list(below.get((phase["name"], step["name"]), ()))
 
 
 def _from_status(instance: JsonObject, name: str, plan: JsonObject, below: Below) -> Node:
     entry = entries(instance).get(name) or {}
-    node = Node(_plan_line(instance, name, plan, entry))
+    node = _plan(instance, name, plan, entry)
     for phase, declared in _with_declaration(entry.get("phases") or [], plan):
-        steps = (
-            Node(f"Step {step['name']} {_state(step)}", _at(below, phase, step))
-            for step in phase.get("steps") or []
-        )
-        node.add(f"Phase {phase['name']} ({_strategy(declared)} strategy) {_state(phase)}", steps)
+        at = _node("Phase", phase["name"], phase, declared)
+        at.children += [
+            _step(step["name"], step, phase, below) for step in phase.get("steps") or []
+        ]
+        node.children.append(at)
     return node
 
 
-def _plan_line(instance: JsonObject, name: str, plan: JsonObject, entry: JsonObject) -> str:
-    text = f"Plan {name} ({_strategy(plan)} strategy) {_state(entry)}"
-    updated = local_time(entry.get("lastUpdatedTimestamp"))
-    facts = [*([f"last updated {updated}"] if updated else []), *run_facts(instance, entry)]
-    return ", ".join([text, *facts])
+def _plan(instance: JsonObject, name: str, plan: JsonObject, entry: JsonObject) -> Node:
+    time, facts = entry.get("lastUpdatedTimestamp"), run_facts(instance, entry)
+    when = [f"last updated {local_time(time)}"] if time else []
+    since = f"{'' if status_of(entry) in TERMINAL else ', changed'} {ago(time)}" if time else ""
+    return _node("Plan", name, entry, plan, when=when, since=since, facts=facts)
+
+
+def _step(name: str, state: JsonObject, phase: JsonObject, below: Below) -> Node:
+    node = _node("Step", name, state)
+    node.children += below.get((phase["name"], name), ())
+    return node
+
+
+def _node(
+    kind: str,
+    name: str,
+    state: JsonObject,
+    declared: JsonObject | None = None,
+    *,
+    when: Sequence[str] = (),
+    since: str = "",
+    facts: Sequence[str] = (),
+) -> Node:
+    """Return the line of a plan, phase or step.
+
+    Args:
+        kind: Which of the three.
+        name: Its name.
+        state: Its status and message.
+        declared: Its declaration; steps have no strategy.
+        when: When it changed, as a pipe has it.
+        since: The same for a terminal.
+        facts: What else is to be said.
+    """
+    # Pods and custom resources choose their messages, which become those of steps.
+    status, message = status_of(state), printable(message_of(state))
+    strategy = "" if declared is None else declared.get("strategy") or "serial"
+    text = f"{kind} {name}{f' ({strategy} strategy)' if strategy else ''} [{status}]"
+    text = ", ".join([f"{text} ({message})" if message else text, *when, *facts])
+    shown = f"{kind} {name}{' (parallel)' if strategy == 'parallel' else ''} {word_of(status)}"
+    shown = ", ".join([f"{shown}{since}", *facts]) + (f": {message}" if message else "")
+    return Node(text, shown=shown, mark=mark_of(status))
 
 
 def _with_declaration(
@@ -183,13 +252,3 @@ def _with_declaration(
     declared = {phase["name"]: phase for phase in plan.get("phases") or []}
     for phase in phases:
         yield phase, declared.get(phase["name"]) or {}
-
-
-def _strategy(declared: JsonObject) -> str:
-    return declared.get("strategy") or "serial"
-
-
-def _state(part: JsonObject) -> str:
-    # Pods and custom resources choose their messages, which become those of steps.
-    message = printable(message_of(part))
-    return f"[{status_of(part)}] ({message})" if message else f"[{status_of(part)}]"

@@ -1,6 +1,6 @@
-"""Shows the progress of a run during a wait: a picture that is redrawn on a terminal, else lines.
+"""Shows the progress of a run during a wait in lines, for all that is no terminal.
 
-Both write to stderr, so that stdout holds results only.
+They go to stderr, as the picture of `picture` does, so that stdout holds results only.
 """
 
 import time
@@ -10,9 +10,9 @@ from typing import Protocol, TextIO
 
 from kubectl_kudo.core.cells import printable
 from kubectl_kudo.core.output import JsonObject
-from kubectl_kudo.core.terminal import Redrawn, terminal_size, word
+from kubectl_kudo.core.terminal import word
 from kubectl_kudo.state.limits_ahead import TimeLimits
-from kubectl_kudo.state.plan_view import shown_plan
+from kubectl_kudo.state.plan_view import Explanations, shown_plan
 from kubectl_kudo.state.runs import (
     NEVER_RUN,
     PENDING,
@@ -23,7 +23,6 @@ from kubectl_kudo.state.runs import (
     parts,
     status_of,
 )
-from kubectl_kudo.state.screen import Explanation, Explanations, fitted, rows_of
 from kubectl_kudo.state.step_progress import details, running_tasks
 from kubectl_kudo.state.suspension import MEANING, is_suspended, suspension
 
@@ -33,11 +32,9 @@ _SILENCE = 60.0
 """Seconds without a line, after which the tasks that run are told."""
 
 
-def _utc_now() -> datetime:
+def utc_now() -> datetime:
+    """Return the time of this machine."""
     return datetime.now(UTC)
-
-
-Size = Callable[[], tuple[int, int]]
 
 
 class Progress(Protocol):
@@ -71,7 +68,7 @@ class Lines:
         *,
         limits: TimeLimits | None = None,
         clock: Clock = time.monotonic,
-        now: Now = _utc_now,
+        now: Now = utc_now,
     ) -> None:
         self._stream = stream
         self._limits = limits or TimeLimits()
@@ -168,69 +165,3 @@ class Lines:
 
 def _uid(entry: JsonObject) -> str:
     return str(entry.get("uid") or "")
-
-
-class Picture:
-    """The plan that runs, the reasons of its steps and the time that has passed, redrawn in place.
-
-    Never wider or higher than the terminal: the cursor could not go back to the first line.
-    """
-
-    def __init__(
-        self,
-        stream: TextIO,
-        plans: JsonObject,
-        *,
-        limits: TimeLimits | None = None,
-        clock: Clock = time.monotonic,
-        now: Now = _utc_now,
-        size: Size | None = None,
-    ) -> None:
-        self._stream = stream
-        self._plans = plans
-        self._limits = limits or TimeLimits()
-        self._clock = clock
-        self._now = now
-        self._size = size or (lambda: terminal_size(stream))
-        self._start = clock()
-        self._instance: JsonObject | None = None
-        self._explanations: Explanations = {}
-        self._drawn = Redrawn(stream)
-
-    def show(self, instance: JsonObject | None) -> None:
-        if instance is not None:
-            self._instance = instance
-            self.tick()
-
-    def explain(self, explanations: Explanations) -> None:
-        self._explanations = explanations
-        self.tick()
-
-    def tick(self) -> None:
-        if self._instance is None:
-            return
-        columns, rows = self._size()
-        elapsed = f"elapsed time {int(self._clock() - self._start)}s"
-        shown = rows_of(self._instance, self._plans, self._below(self._instance))
-        # The last row of the terminal is where the cursor stands below the picture.
-        lines = fitted(shown, columns, max(rows - 2, 1))
-        self._drawn.draw([*lines, elapsed], columns)
-
-    def close(self, *, keep: bool = True) -> None:
-        if not keep:
-            self._drawn.draw([], self._size()[0])
-
-    def _below(self, instance: JsonObject) -> Explanations:
-        """Return what stands below the plan, its phases and steps.
-
-        The limit that comes first; of steps the tasks that run, and what they wait for.
-        """
-        now = self._now()
-        tasks, known = details(instance, now), self._explanations
-        ahead = self._limits.ahead(instance, now)
-        limit = {ahead.part: [Explanation(ahead.text)]} if ahead else {}
-        found: tuple[Explanations, ...] = (tasks, limit, known)
-        return {
-            part: [one for each in found for one in each.get(part, ())]
-            for part in {*tasks, *limit, *known}
-        }

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from kubectl_kudo.core.blocks import Cell, Mark
 from kudo.task_messages import cause_in
 
 JsonObject = dict[str, Any]
@@ -20,6 +21,17 @@ TIMED_OUT = "TimedOut"
 """Reason of a run that a time limit ended."""
 RUNNING = frozenset({"IN_PROGRESS", PENDING, "ERROR"})
 TERMINAL = frozenset({COMPLETE, FATAL_ERROR})
+_STATES = {
+    "COMPLETE": (Mark.GOOD, "complete"),
+    "IN_PROGRESS": (Mark.BUSY, "in progress"),
+    "PENDING": (Mark.IDLE, "pending"),
+    "NEVER_RUN": (Mark.IDLE, "never run"),
+    "NOT ACTIVE": (Mark.IDLE, "not active"),
+    "ERROR": (Mark.WARNING, "retrying"),
+    "FATAL_ERROR": (Mark.BAD, "failed"),
+}
+_CONDITIONS = {"True": Mark.GOOD, "False": Mark.BAD, "Unknown": Mark.WARNING}
+"""Signs and words that a terminal shows for states."""
 _UUID = 36
 _SHORT = 8
 
@@ -151,3 +163,23 @@ def short_uid(uid: str) -> str:
     A uid that somebody chose stays as it is, up to the length of a UUID.
     """
     return uid[: _SHORT if len(uid) == _UUID and uid.count("-") == 4 else _UUID]
+
+
+def mark_of(status: str) -> Mark | None:
+    """Return the mark of the status of a plan, phase or step."""
+    return _STATES.get(status, (None, ""))[0]
+
+
+def word_of(status: str) -> str:
+    """Return the word for the status of a plan, phase or step."""
+    return _STATES.get(status, (None, status))[1]
+
+
+def state_cell(status: str, facts: str = "") -> Cell:
+    """Return the cell of a status, with what else is to be said of it behind it."""
+    return Cell(f"{status}{facts}", f"{word_of(status)}{facts}", mark_of(status))
+
+
+def condition_cell(text: str, status: str = "") -> Cell:
+    """Return the cell of a condition, whose status is the text unless it is given."""
+    return Cell(text, mark=_CONDITIONS.get(status or text))

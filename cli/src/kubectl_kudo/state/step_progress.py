@@ -10,9 +10,8 @@ from datetime import datetime
 
 from kubectl_kudo.core.cells import duration, printable, seconds_since
 from kubectl_kudo.core.output import JsonObject
-from kubectl_kudo.state.plan_view import is_pending, shown_plan
+from kubectl_kudo.state.plan_view import Explanation, is_pending, shown_plan
 from kubectl_kudo.state.runs import RUNNING, TERMINAL, entries, message_of, status_of
-from kubectl_kudo.state.screen import Explanation
 from kubectl_kudo.state.suspension import is_suspended
 from kudo.task_messages import cause_in
 

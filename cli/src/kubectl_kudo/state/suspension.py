@@ -1,5 +1,7 @@
 """Tells whether an Instance is suspended, since when, and how to resume it."""
 
+from collections.abc import Callable
+
 from kubectl_kudo.core.cells import local_time
 from kubectl_kudo.core.output import JsonObject
 from kubectl_kudo.state.next_commands import flags_of
@@ -16,18 +18,18 @@ def is_suspended(instance: JsonObject) -> bool:
     return bool((instance.get("spec") or {}).get("suspend")) and not is_deleting(instance)
 
 
-def suspension(instance: JsonObject) -> str:
-    """Return since when an Instance is suspended and how to resume it; empty if it is not."""
+def suspension(instance: JsonObject, form: Callable[[str], str] = local_time) -> str:
+    """Return since when an Instance is suspended and how to resume it; empty if it is not.
+
+    Args:
+        instance: The Instance.
+        form: How the time is told.
+    """
     if not is_suspended(instance):
         return ""
     metadata = instance["metadata"]
     flags = flags_of(f"{metadata['namespace']}/{metadata['name']}")
-    return f"{_since(instance)} (kubectl kudo resume {flags})"
-
-
-def _since(instance: JsonObject) -> str:
-    moment = local_time((instance.get("status") or {}).get("suspendedAt"))
+    moment = (instance.get("status") or {}).get("suspendedAt")
     # The reconciler writes the time when it first sees the pause.
-    return (
-        f"suspended since {moment}" if moment else "suspended; the reconciler has not seen it yet"
-    )
+    since = f" since {form(moment)}" if moment else "; the reconciler has not seen it yet"
+    return f"suspended{since} (kubectl kudo resume {flags})"

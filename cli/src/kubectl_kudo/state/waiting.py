@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from kubectl_kudo.core.errors import CliError, ExitCode
 from kubectl_kudo.core.output import JsonObject, talk
 from kubectl_kudo.core.session import Session
-from kubectl_kudo.core.terminal import continued
+from kubectl_kudo.core.terminal import continued, is_dumb
 from kubectl_kudo.state.explanations import Waiting, explanations, waiting_steps
 from kubectl_kudo.state.limits_ahead import TimeLimits
 from kubectl_kudo.state.next_commands import after_waiting, see_why
@@ -23,7 +23,7 @@ from kubectl_kudo.state.outcome import (
     outcome_of_cancel,
     outcome_of_removal,
 )
-from kubectl_kudo.state.progress import Lines, Picture, Progress
+from kubectl_kudo.state.progress import Lines, Progress
 from kubectl_kudo.state.run_events import warnings_of
 from kubectl_kudo.state.runs import COMPLETE, active, entry_of, status_of
 from kubectl_kudo.state.suspension import is_suspended
@@ -88,6 +88,8 @@ async def wait_for(
             _joined(text, await wait.explanation(session), wait.how_to_go_on())
         ) from None
     except asyncio.CancelledError:
+        # A picture that is drawn again would take the place of the text.
+        progress.close()
         talk(f"\nStopped waiting for instance {target.key}. {wait.how_to_go_on()}")
         raise
     if wait.outcome.state is State.FAILED:
@@ -176,8 +178,11 @@ async def shown_on_stderr(session: Session, instance: JsonObject) -> Progress:
     except KubeError:
         version = {}
     limits = TimeLimits(version)
-    if not sys.stderr.isatty():
+    if is_dumb() or not sys.stderr.isatty():
         return Lines(sys.stderr, limits=limits)
+    # Who waits in a pipe needs no rich.
+    from kubectl_kudo.state.picture import Picture
+
     return Picture(sys.stderr, (version.get("spec") or {}).get("plans") or {}, limits=limits)
 
 

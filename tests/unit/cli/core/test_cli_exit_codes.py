@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kubectl_kudo.core.errors import CliError, ExitCode, UsageError, exit_code
-from kubectl_kudo.core.output import coloured
+from kubectl_kudo.core.terminal import coloured
 from kubeio.errors import ConfigError, ConnectionLost, error_from_status
 from kudo.problems import InvalidInput, KudoError, Problem
 

@@ -15,10 +15,10 @@ import kubectl_kudo
 from kubectl_kudo.core.output import one, warn
 from kubectl_kudo.core.terminal import (
     CleanStream,
-    Redrawn,
     clean,
     cleaned_streams,
     continued,
+    without_colours,
     word,
 )
 from kudo.readable_yaml import dump
@@ -83,23 +83,27 @@ def test_nothing_goes_around_the_streams() -> None:
     assert found == {"shell/complete.py"}, "it writes a constant when its time is over"
 
 
-def test_no_text_becomes_a_control_and_controls_stay() -> None:
+def test_what_is_drawn_has_colours_and_moves_and_nothing_else_acts() -> None:
     terminal = Terminal()
-    drawn = Redrawn(CleanStream(terminal))
-    drawn.draw(["a\x1b[2J"], 80)
-    drawn.draw(["b"], 80)
-    assert terminal.getvalue() == "\r\033[Ja\\x1b[2J\n\r\033[1A\033[Jb\n"
+    drawn = "\r\x1b[2K\x1b[1A\x1b[2K\x1b[?25l\x1b[31m✗\x1b[0m\x1b[?25h\n"
+    CleanStream(terminal).draw(f"{drawn}\x1b[2J\x1b]0;x\x07\x1b[5B\ra")
+    assert terminal.getvalue() == f"{drawn}\\x1b[2J\\x1b]0;x\\x07\\x1b[5B\\ra"
 
 
 def test_a_warning_has_its_colour_and_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setattr(sys, "stderr", Terminal())
-    terminal = sys.stderr
-    with cleaned_streams():
-        warn("tea\x1b[32m")
-    assert isinstance(terminal, Terminal)
-    assert terminal.getvalue() == "\033[33;1mWarning:\033[0m tea\\x1b[32m\n"
+    for colours, written in (
+        (True, "\033[1;33mWarning:\033[0m tea\\x1b[32m\n"),
+        (False, "Warning: tea\\x1b[32m\n"),
+    ):
+        terminal = Terminal()
+        monkeypatch.setattr(sys, "stderr", terminal)
+        with cleaned_streams():
+            if not colours:
+                without_colours()
+            warn("tea\x1b[32m")
+        assert terminal.getvalue() == written
 
 
 @pytest.mark.parametrize("output", ["json", "yaml"])

@@ -1,11 +1,11 @@
 """Trees, character by character."""
 
-from kubectl_kudo.core.tree import Node, draw
+from kubectl_kudo.core.blocks import Node, Tree
 
 
 def test_an_empty_tree_is_its_root() -> None:
-    assert draw([]) == ".\n"
+    assert Tree([]).plain() == ".\n"
 
 
 def test_equal_texts_are_different_nodes() -> None:
-    assert draw([Node("a"), Node("a", [Node("b")])]) == ".\n├── a\n└── a\n    └── b\n"
+    assert Tree([Node("a"), Node("a", [Node("b")])]).plain() == ".\n├── a\n└── a\n    └── b\n"

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_kudo.plans.show_history import last_runs
+from kubectl_kudo.plans.history import last_runs
 from kubectl_kudo.state.outcome import State, Target, outcome_of_cancel
 from kubectl_kudo.state.run_events import lines
 from tests.unit.cli.conftest import Cli
@@ -71,15 +71,19 @@ def instance(execution: JsonObject | None = None, **entries: JsonObject) -> Json
 )
 def test_the_history_tells_how_each_plan_ended(entry: JsonObject, text: str) -> None:
     """KUDO 0.19 said of running plans that they have finished (BTO-63)."""
-    assert [node.text for node in last_runs(instance(deploy=entry))] == [f"deploy ({text})"]
+    assert _lines(instance(deploy=entry)) == [f"deploy ({text})"]
+
+
+def _lines(found: JsonObject) -> list[str]:
+    return [node.text for node in last_runs(found) if node.plain]
 
 
 def test_a_scheduled_run_is_running_whatever_became_of_the_one_before() -> None:
     before = {"status": "COMPLETE", "uid": "1", "lastUpdatedTimestamp": TIME}
     again = instance({"planName": "deploy", "uid": "2"}, deploy=before)
-    assert [node.text for node in last_runs(again)] == ["deploy (is running (PENDING))"]
+    assert _lines(again) == ["deploy (is running (PENDING))"]
     first = instance({"planName": "deploy", "uid": "1"}, brew={"status": "NEVER_RUN"})
-    assert [node.text for node in last_runs(first)] == [
+    assert _lines(first) == [
         "brew (NEVER_RUN)",
         "deploy (is running (PENDING))",
     ]

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_kudo.state.limits_ahead import LimitAhead, TimeLimits
-from kubectl_kudo.state.progress import Lines, Picture
+from kubectl_kudo.state.picture import Picture
+from kubectl_kudo.state.progress import Lines
 from tests.unit.cli.conftest import VERSION, Cli, running
 from tests.unit.cli.fake_api import FakeApi, status
 from tests.unit.cli.imports import imported
@@ -267,7 +268,7 @@ def test_the_picture_has_it_below_what_it_is_a_limit_of_and_counts_on(
     picture.show(obj)
     times.seconds = 11
     picture.tick()
-    drawn = stream.getvalue().split("\033[J")[-1].splitlines()
+    drawn = stream.getvalue().split("\033[2K")[-1].splitlines()
     row = next(index for index, line in enumerate(drawn) if above in line)
     assert drawn[row + 1].startswith(f"{' ' * indent}times out in 9m50s (timeout 10m of ")
     assert sum("times out" in line for line in drawn) == 1

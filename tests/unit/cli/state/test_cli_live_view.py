@@ -1,5 +1,6 @@
 """Waiting on a pseudo-terminal: what stands on its screen while a plan runs, and when it ends."""
 
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -97,8 +98,8 @@ def test_the_running_step_its_reason_and_the_last_event_are_always_on_the_screen
     with watched("plan", "wait", "--instance", "tea") as terminal:
         terminal.until(lambda screen: "elapsed time" in screen.text)
         first = terminal.screen.text
-        assert "Plan main (serial strategy) [IN_PROGRESS]" in first
-        assert f"Step s24 [IN_PROGRESS] ({REASON})" in first
+        assert "… Plan main in progress" in first
+        assert f"Step s24 in progress: {REASON}" in first
         assert "a-plan-1 (" not in first
         terminal.until(lambda screen: PULL in screen.text)
         assert "Warning event of Pod db-0" in terminal.screen.text
@@ -112,3 +113,15 @@ def test_the_running_step_its_reason_and_the_last_event_are_always_on_the_screen
         start = "Error: instance kitchen/tea: plan main ended with FATAL_ERROR at main.p.s24: "
         assert (start + REASON).replace(" ", "") in shown.replace(" ", "")
         assert PULL.replace(" ", "") in shown.rpartition("Error: ")[2].replace(" ", "")
+
+
+def test_ctrl_c_leaves_the_picture_and_shows_the_cursor(tea: FakeApi) -> None:
+    with watched("plan", "wait", "--instance", "tea") as terminal:
+        terminal.until(lambda screen: "elapsed time" in screen.text)
+        terminal.until(lambda screen: not screen.has_cursor)
+        terminal.terminal.process.send_signal(signal.SIGINT)
+        assert terminal.end() == ExitCode.INTERRUPTED
+        assert terminal.screen.has_cursor
+        everything = " ".join([*terminal.screen.scrolled, terminal.screen.text])
+        assert "Step s24 in progress" in everything
+        assert "Stopped waiting for instance kitchen/tea." in terminal.screen.text

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_kudo.core.tree import draw
+from kubectl_kudo.core.blocks import Tree
 from kubectl_kudo.state.plan_view import plan_node, plans_node, shown_plan
 
 JsonObject = dict[str, Any]
@@ -58,17 +58,17 @@ DEPLOYING = {
 
 
 def tree(obj: JsonObject, plans: JsonObject = PLANS) -> str:
-    return draw([plans_node(obj, plans)])
+    return Tree([plans_node(obj, plans)]).plain()
 
 
 def test_one_plan_is_shown_alone_as_it_ran_last_or_as_it_would_run() -> None:
     rinsed = {"status": "COMPLETE", "phases": [{"name": "boil", "status": "COMPLETE"}]}
     obj = instance({"planName": "deploy", "uid": "1"}, deploy=DEPLOYING, rinse=rinsed)
-    shown = draw([plan_node(obj, PLANS, "rinse")])
+    shown = Tree([plan_node(obj, PLANS, "rinse")]).plain()
     assert "Plan rinse (parallel strategy) [COMPLETE]\n" in shown
     assert "deploy (" not in shown
-    assert "Step heat [PENDING] (72 of" in draw([plan_node(obj, PLANS, "deploy")])
-    never = draw([plan_node(instance({}), PLANS, "rinse")])
+    assert "Step heat [PENDING] (72 of" in Tree([plan_node(obj, PLANS, "deploy")]).plain()
+    never = Tree([plan_node(instance({}), PLANS, "rinse")]).plain()
     assert "Plan rinse (parallel strategy) [NEVER_RUN]\n" in never
     assert "Step rinse [NEVER_RUN]\n" in never
 

@@ -3,8 +3,12 @@
 from io import StringIO
 from typing import Any
 
-from kubectl_kudo.state.progress import Lines, Picture
-from kubectl_kudo.state.screen import Explanation
+import pytest
+
+from kubectl_kudo.state.picture import Picture
+from kubectl_kudo.state.plan_view import Explanation
+from kubectl_kudo.state.progress import Lines
+from tests.support.terminals.screen import Screen
 from tests.unit.cli.fake_api import status
 
 JsonObject = dict[str, Any]
@@ -85,58 +89,101 @@ def test_a_run_that_is_being_started_again_is_told_once_only() -> None:
     assert stream.getvalue().count("deploy IN_PROGRESS\n") == 1
 
 
-def picture(
-    stream: StringIO, size: tuple[int, int] = (80, 24), clock: Clock | None = None
-) -> Picture:
-    return Picture(stream, PLANS, clock=clock or Clock(), size=lambda: size)
+class Shown(StringIO):
+    """A terminal of some size, and what stands on it."""
+
+    def __init__(self, columns: int = 80, rows: int = 24) -> None:
+        super().__init__()
+        self.screen = Screen(columns, rows)
+
+    def isatty(self) -> bool:
+        return True
+
+    def write(self, text: str) -> int:
+        self.screen.feed(text.replace("\n", "\r\n"))
+        return len(text)
+
+    def size(self) -> tuple[int, int]:
+        return self.screen.columns, self.screen.rows
+
+
+def picture(stream: Shown, clock: Clock | None = None) -> Picture:
+    return Picture(stream, PLANS, clock=clock or Clock(), size=stream.size)
+
+
+PICTURE = [
+    'Plan(s) for "tea" in namespace "kitchen":',
+    "tea ()",
+    "\N{EN DASH} Plan deploy pending",
+    "  \N{EN DASH} Phase main pending",
+    "    \N{EN DASH} Step app pending",
+]
 
 
 def test_the_picture_is_drawn_again_in_its_own_place() -> None:
-    stream, clock = StringIO(), Clock()
-    shown = picture(stream, clock=clock)
+    stream, clock = Shown(), Clock()
+    shown = picture(stream, clock)
     shown.tick()
-    assert stream.getvalue() == ""
+    assert stream.screen.lines == [""]
     shown.show(instance())
-    first = stream.getvalue()
-    assert first.startswith('\r\033[JPlan(s) for "tea" in namespace "kitchen":\ntea (')
-    assert first.endswith("elapsed time 0s\n")
-    stream.truncate(0)
-    stream.seek(0)
+    assert stream.screen.lines == [*PICTURE, "elapsed time 0s"]
+    assert not stream.screen.has_cursor
     clock.now += 3
     shown.tick()
-    rows = first.count("\n")
-    assert stream.getvalue() == f"\r\033[{rows}A" + first[1:].replace("time 0s", "time 3s")
+    assert stream.screen.lines == [*PICTURE, "elapsed time 3s"]
+    stream.write("a warning\n")
+    shown.tick()
+    assert "a warning" not in stream.screen.lines[-1]
 
 
-def test_the_picture_can_be_wiped_or_left() -> None:
-    stream = StringIO()
+@pytest.mark.parametrize(("keep", "left"), [(True, [*PICTURE, "elapsed time 0s"]), (False, [""])])
+def test_the_picture_can_be_wiped_or_left(keep: bool, left: list[str]) -> None:
+    stream = Shown()
     shown = picture(stream)
     shown.show(instance())
-    before = stream.getvalue()
-    shown.close()
-    assert stream.getvalue() == before
-    shown.close(keep=False)
-    assert stream.getvalue().endswith("A\033[J")
+    shown.close(keep=keep)
+    assert stream.screen.lines == left
+    assert stream.screen.has_cursor
+    stream.write("next\n")
+    assert stream.screen.lines == [*filter(None, left), "next"]
 
 
 def test_the_picture_never_wraps_nor_leaves_the_screen() -> None:
-    stream = StringIO()
-    picture(stream, (24, 6)).show(instance())
-    lines = stream.getvalue().removeprefix("\r\033[J").splitlines()
-    plan = ["Plan deploy (serial", "  strategy) [PENDING]"]
-    assert lines == ["… 2 more", *plan, "  … 2 more", "elapsed time 0s"]
+    stream = Shown(20, 6)
+    picture(stream).show(instance())
+    assert stream.screen.scrolled == []
+    assert "elapsed time 0s" in stream.screen.lines
+    assert "\N{EN DASH} Plan deploy" in stream.screen.lines
 
 
 def test_a_terminal_that_was_made_narrower_is_wiped_whole() -> None:
-    stream, size = StringIO(), [80]
-    shown = Picture(stream, PLANS, clock=Clock(), size=lambda: (size[0], 24))
+    stream = Shown()
+    shown = picture(stream)
     shown.show(instance())
-    stream.truncate(0)
-    stream.seek(0)
-    size[0] = 40
+    narrow = Screen(30, 24)
+    # Terminals wrap what stands on them: the headline of 41 cells takes two rows by now.
+    narrow.feed("\r\n".join([*stream.screen.lines, ""]))
+    stream.screen = narrow
     shown.tick()
-    # Headline and label of 41 and 43 cells take two rows each by now.
-    assert stream.getvalue().startswith("\r\033[8A\033[J")
+    assert stream.screen.lines == [
+        'Plan(s) for "tea" in',
+        '  namespace "kitchen":',
+        *PICTURE[1:],
+        "elapsed time 0s",
+    ]
+
+
+def test_no_colours_are_drawn_where_none_are_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    stream = Shown()
+    picture(stream).show(instance())
+    assert stream.screen.colours == {"90", "0"}
+    monkeypatch.setenv("NO_COLOR", "1")
+    plain = Shown()
+    picture(plain).show(instance())
+    assert plain.screen.colours == set()
+    assert plain.screen.lines == stream.screen.lines
 
 
 def test_what_is_known_of_waited_objects_is_told_once() -> None:

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_kudo.state.progress import Lines, Picture
-from kubectl_kudo.state.screen import Explanation
+from kubectl_kudo.state.picture import Picture
+from kubectl_kudo.state.plan_view import Explanation
+from kubectl_kudo.state.progress import Lines
 from kubectl_kudo.state.step_progress import details
 from tests.unit.cli.fake_api import status
 from tests.unit.cli.state.times import Times
@@ -152,7 +153,7 @@ def test_the_picture_has_tasks_below_their_step_and_counts_on() -> None:
     picture.explain({"deploy.main.app": [Explanation("event")]})
     times.seconds = 5
     picture.tick()
-    drawn = stream.getvalue().split("\033[J")[-1].splitlines()
+    drawn = stream.getvalue().split("\033[2K")[-1].splitlines()
     step = next(index for index, line in enumerate(drawn) if "Step app" in line)
     assert drawn[step + 1].strip() == "task pot for 5s"
     assert drawn[step + 2].strip() == "event"

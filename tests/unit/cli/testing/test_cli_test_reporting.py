@@ -2,7 +2,6 @@
 
 import io
 import json
-import re
 from datetime import UTC, datetime
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -15,6 +14,7 @@ from kubectl_kudo.testing.reporting.log import TextLog, outcome
 from kubectl_kudo.testing.reporting.reports import write_report
 from kudo_harness.report import CaseResult, Failure, FolderResult, StepResult, SuiteResult
 from kudo_harness.suite import Case, Suite, SuiteRequest, load_suite
+from tests.support.terminals import screen as terminal
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
@@ -60,7 +60,7 @@ def test_the_log_has_the_lines_of_kuttl() -> None:
 class Screen:
     """A terminal of some size, and what is on it."""
 
-    def __init__(self, columns: int = 80, rows: int = 24) -> None:
+    def __init__(self, columns: int = 80, rows: int = 60) -> None:
         self.stream = io.StringIO()
         self.size = columns, rows
         self.seconds = 0.0
@@ -70,14 +70,9 @@ class Screen:
 
     @property
     def lines(self) -> list[str]:
-        shown: list[str] = []
-        for part in re.split(r"(\r(?:\033\[\d+A)?\033\[J)", self.stream.getvalue()):
-            if part.startswith("\r"):
-                up = re.search(r"\[(\d+)A", part)
-                shown = shown[: len(shown) - int(up[1])] if up else shown
-            else:
-                shown += part.splitlines()
-        return shown
+        screen = terminal.Screen(*self.size)
+        screen.feed(self.stream.getvalue().replace("\n", "\r\n"))
+        return screen.lines
 
 
 def test_a_terminal_shows_a_line_for_each_case_that_runs() -> None:

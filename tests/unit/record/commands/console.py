@@ -3,6 +3,7 @@
 import io
 import logging
 import os
+import re
 import shlex
 import sys
 import time
@@ -20,7 +21,7 @@ FOLDER = "<folder>"
 _COLUMNS = {NARROW: "80", WIDE: "120"}
 _KEPT = ("PATH", "PYTHONPATH", "TMPDIR")
 _NEVER_CUT = 100_000
-_COLOURS = {"\x1b[33;1m": "<yellow>", "\x1b[0m": "<plain>"}
+_COLOUR = re.compile("\x1b\\[[0-9;]*m")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +69,8 @@ def run(line: str, mode: str = PIPE, typed: str = "") -> Ran:
 
 
 def _seen(text: str) -> str:
-    """Return what an output leaves on a screen; colours are told."""
-    for control, name in _COLOURS.items():
-        text = text.replace(control, name)
+    """Return what an output leaves on a screen, without colours."""
+    text = _COLOUR.sub("", text)
     if "\x1b" not in text and "\r" not in text:
         return text
     screen = Screen(_NEVER_CUT, 1000)

@@ -1,14 +1,12 @@
 """`kubectl kudo package list parameters`: the parameters of a package."""
 
-from collections.abc import Iterator
-
 from kubectl_kudo.authoring.listing.source import package_at, package_of
 from kubectl_kudo.authoring.package_folder import package_folder
 from kubectl_kudo.core.arguments import OUTPUT, REPOSITORY, Args, Flag
+from kubectl_kudo.core.blocks import Table
 from kubectl_kudo.core.command import Command
 from kubectl_kudo.core.errors import UsageError
-from kubectl_kudo.core.output import check_format, many
-from kubectl_kudo.core.table import table
+from kubectl_kudo.core.output import check_format, many, show
 from kudo.authoring.shown import default_of, missing_values, parameter_data, sorted_parameters
 from kudo.packages import PackageParameter
 
@@ -43,9 +41,9 @@ def run(args: Args) -> None:
     elif args.required and not found:
         print("no required parameters without default values found")
     elif args.names or args.required:
-        print(table([("Name",), *((parameter.name,) for parameter in found)]), end="")
+        show(Table(("Name",), [(parameter.name,) for parameter in found], original=True))
     else:
-        print(table(_rows(found, args), width=_WIDTH), end="")
+        show(_table(found, args))
 
 
 COMMAND = Command(
@@ -61,14 +59,17 @@ COMMAND = Command(
 )
 
 
-def _rows(parameters: list[PackageParameter], args: Args) -> Iterator[tuple[str, ...]]:
+def _table(parameters: list[PackageParameter], args: Args) -> Table:
     more = args.descriptions
-    yield ("Name", "Default", "Required", "Immutable", *(["Descriptions"] if more else []))
-    for parameter in parameters:
-        yield (
+    rows = [
+        (
             parameter.name,
             default_of(parameter) or "",
             str(parameter.required).lower(),
             str(parameter.immutable).lower(),
             *([parameter.description] if more else []),
         )
+        for parameter in parameters
+    ]
+    columns = ("Name", "Default", "Required", "Immutable", *(["Descriptions"] if more else []))
+    return Table(columns, rows, original=True, width=_WIDTH)

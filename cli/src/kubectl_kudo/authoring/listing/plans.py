@@ -4,10 +4,10 @@ from collections.abc import Mapping
 
 from kubectl_kudo.authoring.listing.source import package_of
 from kubectl_kudo.core.arguments import OUTPUT, REPOSITORY, Args, Flag
+from kubectl_kudo.core.blocks import Node, Prose, Tree
 from kubectl_kudo.core.command import Command
 from kubectl_kudo.core.errors import UsageError
-from kubectl_kudo.core.output import check_format, many
-from kubectl_kudo.core.tree import Node, draw
+from kubectl_kudo.core.output import check_format, many, show
 from kudo.api import Phase, Plan, Step, Task
 from kudo.authoring.shown import SERIAL, plan_data
 from kudo.tasks import kind_of
@@ -32,7 +32,7 @@ def run(args: Args) -> None:
         print("no plans found")
     else:
         tasks = {task.name: task for task in reversed(operator.tasks)} if args.with_tasks else None
-        print(draw((_plan(name, plan, tasks) for name, plan in plans), "plans"))
+        show(Tree([_plan(name, plan, tasks) for name, plan in plans], "plans"), Prose())
 
 
 COMMAND = Command(

@@ -2,10 +2,10 @@
 
 from kubectl_kudo.authoring.listing.source import package_of
 from kubectl_kudo.core.arguments import OUTPUT, REPOSITORY, Args
+from kubectl_kudo.core.blocks import Column, Table
 from kubectl_kudo.core.command import Command
 from kubectl_kudo.core.errors import UsageError
-from kubectl_kudo.core.output import check_format, many
-from kubectl_kudo.core.table import table
+from kubectl_kudo.core.output import check_format, many, show
 from kubectl_kudo.core.terminal import word
 from kudo.authoring.shown import task_data
 from kudo.tasks import kind_of
@@ -29,7 +29,7 @@ def run(args: Args) -> None:
         print("no tasks  found")
     else:
         rows = [(task.name, task.kind, word(kind_of(task).listed(task))) for task in tasks]
-        print(table([("Name", "Kind", "Resources"), *rows]), end="")
+        show(Table(("Name", Column("Kind", kept=True), "Resources"), rows, original=True))
 
 
 COMMAND = Command(

@@ -1,9 +1,11 @@
 """Tells why an object is not ready: its pods, and the plan of the Instance that it belongs to."""
 
+from collections.abc import Sequence
 from typing import Any, Final
 
+from kubectl_kudo.core.blocks import Block
 from kubectl_kudo.core.kinds import INSTANCES
-from kubectl_kudo.plans.show_status import plan_tree
+from kubectl_kudo.plans.status import plan_tree
 from kubectl_kudo.state.plan_view import shown_plan
 from kubectl_kudo.state.runs import COMPLETE, NEVER_RUN, entries, status_of
 from kubectl_kudo.testing.failing.reading import first_page, session_of
@@ -64,8 +66,8 @@ def _unfinished(instance: JsonObject) -> bool:
     return status_of(entries(instance).get(plan) or {}) not in {COMPLETE, NEVER_RUN}
 
 
-def _lines(tree: str) -> list[str]:
-    lines = tree.rstrip("\n").split("\n")
+def _lines(blocks: Sequence[Block]) -> list[str]:
+    lines = "".join(block.plain() for block in blocks).rstrip("\n").split("\n")
     more = len(lines) - _MOST_LINES
     return lines if more <= 0 else [*lines[:_MOST_LINES], f"… {more} more lines"]
 

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from typing import Final, TextIO
 
 from kubectl_kudo.core.cells import printable
-from kubectl_kudo.core.terminal import Redrawn, clean, terminal_size
-from kubectl_kudo.core.wrapping import cut
+from kubectl_kudo.core.screen import Line, LiveView, cut
+from kubectl_kudo.core.terminal import clean, terminal_size
 from kubectl_kudo.testing.reporting.log import TextLog, outcome
 from kudo_harness.report import CaseResult
 from kudo_harness.suite import Case, Step
@@ -62,7 +62,7 @@ class LiveLog:
         self._total = total
         self._clock = clock
         self._size = size or (lambda: terminal_size(stream))
-        self._drawn = Redrawn(stream)
+        self._view = LiveView(stream, self._size)
         self._start = clock()
         self._running: dict[tuple[str, str], _Running] = {}
         self._ended = 0
@@ -101,17 +101,16 @@ class LiveLog:
     def tick(self) -> None:
         """Update the times."""
         columns, height = self._size()
-        rows = [cut(row, max(columns - 1, _NARROWEST)) for row in self._rows(max(height - 2, 1))]
-        self._drawn.draw(rows, columns)
+        width = max(columns - 1, _NARROWEST)
+        self._view.draw(Line(cut(row, width)) for row in self._rows(max(height - 2, 1)))
 
     def close(self) -> None:
         """Remove the lines of cases that run."""
-        self._drawn.draw([], self._size()[0])
+        self._view.close(keep=False)
 
     def _tell(self, lines: list[str]) -> None:
         """Write lines that stay, above those that are drawn again."""
-        self.close()
-        self._stream.write("".join(f"{line}\n" for line in lines))
+        self._view.tell(lines)
         self.tick()
 
     def _rows(self, most: int) -> Iterator[str]:

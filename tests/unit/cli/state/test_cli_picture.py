@@ -5,8 +5,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_kudo.core.wrapping import cells, cut, wrapped
-from kubectl_kudo.state.screen import Explanation, fitted, rows_of
+from kubectl_kudo.core.screen import cells, cut, wrapped
+from kubectl_kudo.state.picture import fitted, rows_of
+from kubectl_kudo.state.plan_view import Explanation
 
 JsonObject = dict[str, Any]
 LONG = (
@@ -55,21 +56,21 @@ def shown(
     obj: JsonObject, columns: int, height: int, explained: list[str] | None = None, **plans: Any
 ) -> list[str]:
     found = {"main.p0.s0": [Explanation(text, "4s") for text in explained or []]}
-    return fitted(rows_of(obj, plans, found), columns, height)
+    return [line.text for line in fitted(rows_of(obj, plans, found), columns, height)]
 
 
 def test_everything_is_shown_where_there_is_room() -> None:
     lines = shown(running(2, 0, "no"), 100, 20, ["event"], main=plan(2), a=plan(1), b=plan(1))
     assert lines == [
         'Plan(s) for "tea" in namespace "kitchen":',
-        'tea (Operator-Version: "teapot-1" Active-Plan: "main")',
-        "Plan main (serial strategy) [IN_PROGRESS]",
-        "  Phase p0 (serial strategy) [IN_PROGRESS]",
-        "    Step s0 [IN_PROGRESS] (no)",
+        "tea (teapot-1)",
+        "… Plan main in progress",
+        "  … Phase p0 in progress",
+        "    … Step s0 in progress: no",
         "      event (4s ago)",
-        "    Step s1 [PENDING]",
-        "Plan zip (serial strategy) [COMPLETE]",
-        "Never run: a, b",
+        "    – Step s1 pending",  # noqa: RUF001
+        "✓ Plan zip complete",
+        "– Never run: a, b",  # noqa: RUF001
     ]
 
 
@@ -78,14 +79,14 @@ def test_what_is_far_from_the_step_is_left_out_and_counted() -> None:
     lines = shown(obj, 80, 10, main=plan(10, 5))
     assert lines == [
         'Plan(s) for "tea" in namespace "kitchen":',
-        'tea (Operator-Version: "teapot-1" Active-Plan: "main")',
-        "Plan main (serial strategy) [IN_PROGRESS]",
+        "tea (teapot-1)",
+        "… Plan main in progress",
         "  … 22 more",
-        "  Phase p2 (serial strategy) [IN_PROGRESS]",
+        "  … Phase p2 in progress",
         "    … 4 more",
-        "    Step s4 [COMPLETE]",
-        "    Step s5 [IN_PROGRESS] (waiting for pods)",
-        "    Step s6 [PENDING]",
+        "    ✓ Step s4 complete",
+        "    … Step s5 in progress: waiting for pods",
+        "    – Step s6 pending",  # noqa: RUF001
         "    … 26 more",
     ]
 
@@ -100,8 +101,8 @@ def test_a_reason_is_wrapped_and_not_cut_while_there_is_room() -> None:
 def test_in_too_little_room_the_beginning_of_each_reason_stays() -> None:
     lines = shown(running(30, 3, LONG * 20), 60, 5, main=plan(30))
     assert len(lines) == 5
-    assert lines[0] == "Plan main (serial strategy) [IN_PROGRESS]"
-    assert lines[1].startswith('    Step s3 [IN_PROGRESS] (statefulset "db"')
+    assert lines[0] == "… Plan main in progress"
+    assert lines[1].startswith('    … Step s3 in progress: statefulset "db"')
     assert lines[-1].endswith("…")
 
 
@@ -116,7 +117,7 @@ def test_more_running_steps_than_rows_are_counted() -> None:
 def test_a_run_that_has_not_begun_shows_its_plan() -> None:
     obj = running(2, 0)
     obj["spec"]["planExecution"]["uid"] = "2"
-    assert "    Step s0 [PENDING]" in shown(obj, 80, 20, main=plan(2))
+    assert "    \N{EN DASH} Step s0 pending" in shown(obj, 80, 20, main=plan(2))
 
 
 @given(
@@ -142,6 +143,7 @@ def test_text_is_wrapped_by_cells() -> None:
         ("one two three", 20, ["one two three"]),
         ("one two three", 8, ["one two", "  three"]),
         ("abcdefghijklmnop", 8, ["abcdef", "  ghijkl", "  mnop"]),
+        ("of host/name:tag@sha", 11, ["of host/", "  name:tag@", "  sha"]),
         ("日本語日本語", 8, ["日本語", "  日本語"]),
     ]
     assert [(text, width, wrapped(text, width, more="  ")) for text, width, _ in rows] == rows
