@@ -21,7 +21,7 @@ from tests.bench.workloads.workload import Workload, compare, creating
 from tests.support.build import Json
 
 _MIN_SHARE: Final = 0.75
-_MAX_CPU: Final = 1.5
+_MAX_CPU: Final = 3.0
 _MAX_READS: Final = 1
 _MAX_WRITES: Final = 5
 _MAX_EVENTS: Final = 2

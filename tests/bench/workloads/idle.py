@@ -19,7 +19,7 @@ from tests.support.cluster.waiting import events_written, wait_until
 _INSTANCES: Final = 1000
 _SECONDS: Final = 120.0
 _DEADLINE: Final = 600.0
-_MAX_MEMORY: Final = 180 * 2**20
+_MAX_MEMORY: Final = 260 * 2**20
 _WRITES: Final = ("POST", "PUT", "PATCH", "APPLY", "DELETE", "DELETECOLLECTION")
 _OTHERS: Final = frozenset({"leases", "nodes", "nodes/status"})
 """Renewed by everybody all the time: the Lease, and the nodes with theirs."""
