@@ -166,7 +166,7 @@ e2e-galera: $(STAMP) ## run a database for its life on a real node, with rows co
 	@$(BIN)/python -m tools.images galera
 	@$(BIN)/python -m tests.galera
 
-docs: $(DOCS_STAMP) ## build the pages of docs/ with MkDocs, in .kudo/site
+docs: $(DOCS_STAMP) ## build the pages of docs/ with Sphinx, in .kudo/site
 	@$(BIN)/python -m tools.docs
 
 clean: ## remove .venv and the files that tools wrote here (the cache of binaries stays)

@@ -1,11 +1,13 @@
-"""Builds the pages of docs/ with MkDocs.
+"""Builds the pages of docs/ with Sphinx.
 
     python -m tools.docs [--into FOLDER]
 
 The pages are copied first, together with README.md, CONTRIBUTING.md and the other pages of `PAGES`.
-Links between them, and to the JSON schemas, lead to the copies. Links to source files stay as text,
-since what is built holds no sources. MkDocs then builds with `--strict`: a missing link,
-heading or page of the navigation is an error. No page may load anything from another server.
+Links between them, to pictures and to the JSON schemas lead to the copies. Links to source files
+stay as text, since what is built holds no sources. Copies get the navigation of
+docs/navigation.toml, and titles of code blocks as Sphinx writes them. Sphinx then takes warnings
+for errors: a missing link, heading or picture, or a page that is not in the navigation. No page may
+load anything from another server.
 """
 
 import argparse
@@ -13,6 +15,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path, PurePosixPath
@@ -20,20 +23,27 @@ from typing import Final
 
 ROOT: Final = Path(__file__).parents[1]
 COPIES: Final = ROOT / ".kudo" / "pages"
-"""`docs_dir` of mkdocs.yml."""
+"""What Sphinx reads."""
+SETTINGS: Final = ROOT / "docs"
+"""The folder of conf.py."""
+DOCTREES: Final = ROOT / ".kudo" / "doctrees"
+NAVIGATION: Final = SETTINGS / "navigation.toml"
 PAGES: Final = {
     "README.md": "index.md",
     "CONTRIBUTING.md": "contributing.md",
     "certs/README.md": "certs.md",
     "examples/README.md": "examples.md",
     "policies/README.md": "policies.md",
+    "tests/README.md": "tests.md",
 }
 """Pages outside of docs/, and their names among the pages of docs/."""
 SCHEMAS: Final = "docs/schemas"
 """Files that editors load from beside the pages."""
+PICTURES: Final = "docs/pictures"
 
 _LINK: Final = re.compile(r"\[(?P<text>[^\]]*)\]\((?P<path>[^)#\s]*)(?P<heading>#[^)\s]*)?\)")
 _FENCE: Final = re.compile(r"(^```.*?^```$)", re.DOTALL | re.MULTILINE)
+_TITLED: Final = re.compile(r'^```(?P<language>\w+) title="(?P<title>[^"]+)"$', re.MULTILINE)
 _STYLE_ADDRESS: Final = re.compile(r"url\(\s*['\"]?((?:https?:)?//[^)'\"]+)")
 _LOADED: Final = {
     ("script", "src"),
@@ -58,7 +68,32 @@ def copy(root: Path, copies: Path) -> None:
         target = copies / _copy_of(source)
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(relinked((root / source).read_text(), source))
-    shutil.copytree(root / SCHEMAS, copies / _copy_of(SCHEMAS))
+    for folder in (SCHEMAS, PICTURES):
+        shutil.copytree(root / folder, copies / _copy_of(folder))
+
+
+def navigate(copies: Path, navigation: str) -> None:
+    """Append the navigation to the copies that other pages stand below.
+
+    Args:
+        copies: The pages.
+        navigation: The text of docs/navigation.toml.
+    """
+    read = tomllib.loads(navigation)
+    with (copies / "index.md").open("a") as index:
+        for door in read["door"]:
+            index.write(_tree(door["name"], door["pages"]))
+    for name in read["below"]:
+        page = copies / name
+        text, folder = page.read_text(), f"../{page.parent.name}/"
+        linked = (link["path"] for link in _LINK.finditer(text))
+        below = [path.removeprefix(folder) for path in linked if path.startswith(folder)]
+        page.write_text(text + _tree("", list(dict.fromkeys(below))))
+
+
+def _tree(caption: str, pages: list[str]) -> str:
+    options = [":hidden:", *([f":caption: {caption}"] if caption else [])]
+    return "\n".join(["\n```{toctree}", *options, "", *pages, "```\n"])
 
 
 def relinked(text: str, source: str) -> str:
@@ -74,13 +109,18 @@ def relinked(text: str, source: str) -> str:
         if "://" in path or not path:
             return match[0]
         target = _copy_of(_joined(PurePosixPath(source).parent, path))
-        if not target.endswith(".md") and not target.startswith(f"{_copy_of(SCHEMAS)}/"):
+        folders = tuple(f"{_copy_of(folder)}/" for folder in (SCHEMAS, PICTURES))
+        if not target.endswith(".md") and not target.startswith(folders):
             return match["text"]
         up = "../" * _copy_of(source).count("/")
         return f"[{match['text']}]({up}{target}{heading})"
 
     parts = _FENCE.split(text)
-    return "".join(part if part.startswith("```") else _LINK.sub(link, part) for part in parts)
+    return "".join(_captioned(p) if p.startswith("```") else _LINK.sub(link, p) for p in parts)
+
+
+def _captioned(block: str) -> str:
+    return _TITLED.sub(r"```{code-block} \g<language>\n:caption: \g<title>\n", block)
 
 
 def _copy_of(source: str) -> str:
@@ -137,16 +177,20 @@ def build(into: Path) -> None:
     """Build the pages.
 
     Raises:
-        DocsError: MkDocs has ended with an error, or a page loads something from elsewhere.
+        DocsError: Sphinx has ended with an error, or a page loads something from elsewhere.
     """
     copy(ROOT, COPIES)
-    command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "--clean"]
-    done = subprocess.run([*command, "--site-dir", str(into.absolute())], cwd=ROOT)
+    navigate(COPIES, NAVIGATION.read_text())
+    shutil.rmtree(into, ignore_errors=True)
+    command = [sys.executable, "-m", "sphinx", "--quiet", "--fail-on-warning", "--fresh-env"]
+    folders = ["--doctree-dir", DOCTREES, "--conf-dir", SETTINGS, COPIES, into.absolute()]
+    done = subprocess.run([*command, *map(str, folders)], cwd=ROOT)
     if done.returncode:
-        raise DocsError("mkdocs failed; its output above names the page and link to fix")
+        raise DocsError("Sphinx failed; its output above names the page and link to fix")
+    shutil.copytree(ROOT / SCHEMAS, into / _copy_of(SCHEMAS))
     elsewhere = loaded_from_elsewhere(into)
     if elsewhere:
-        raise DocsError("\n".join(["pages load from other servers; see mkdocs.yml:", *elsewhere]))
+        raise DocsError("\n".join(["pages load from other servers; see docs/conf.py:", *elsewhere]))
 
 
 def main() -> int:

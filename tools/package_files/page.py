@@ -99,7 +99,7 @@ def _shape(shape: Shape) -> str:
 
 
 def _anchor(title: str) -> str:
-    """Return the anchor of a heading, as MkDocs and others make it."""
+    """Return the anchor of a heading, as Sphinx and others make it."""
     return "".join(one for one in title.lower() if one.isalnum() or one in "-_")
 
 
