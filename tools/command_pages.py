@@ -54,7 +54,7 @@ def _index() -> str:
         "They are flags of every command, and may stand before its words.",
         _flags(GLOBAL_FLAGS),
         "What commands end with: [exit codes](exit-codes.md). Completion, colours and output:\n"
-        "[shell.md](../shell.md).",
+        "[Shells and scripts](../shell.md).",
     )
 
 

@@ -16,14 +16,14 @@ _INTRODUCTION: Final = """\
 <!-- Generated from the models by `make reference`; do not edit. -->
 # The files of a package
 
-All fields of `operator.yaml` and `params.yaml`. [authoring.md](authoring.md) shows how to write
-them, [plans.md](plans.md) what tasks do, [templates.md](templates.md) what templates see. Fields in
+All fields of `operator.yaml` and `params.yaml`. [Writing packages](authoring.md) shows how to
+write them, [Plans](plans.md) what tasks do, [Templates](templates.md) what templates see. Fields in
 bold are needed. `kubectl kudo package verify` finds what is missing, and fields that are not listed
 here; those whose names begin with `x-` are for other programs.
 
 An editor that knows JSON schemas completes and checks both files with
 [operator.json](schemas/operator.json) and [params.json](schemas/params.json):
-[authoring.md](authoring.md#in-an-editor).
+[In an editor](authoring.md#in-an-editor).
 """
 _TITLES: Final = {
     OperatorFile: "operator.yaml",

@@ -1,5 +1,6 @@
 """What the pages point at exists: pages, headings, files, folders and functions."""
 
+import re
 from pathlib import Path
 from pkgutil import resolve_name
 
@@ -24,6 +25,7 @@ CURRENT = [page for page in PAGES if page.parent.name != "design"]
 MADE_BY_MAKE = {"dist/", ".kudo/campaigns.json"}
 # Patterns, and what users may have.
 OF_USERS = {"NN-name.yaml", "NN-name.gotmpl.yaml", ".gotmpl.yaml", "kuttl-test.yaml"}
+_FILE_AS_TEXT = re.compile(r"\[(`?[\w./-]+\.md`?)\]\(")
 BY_PAGE = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 
 
@@ -35,6 +37,11 @@ def test_links_lead_to_pages_and_headings_that_exist(page: Path) -> None:
         linked = (page.parent / path).resolve()
         assert not path or linked.exists(), target
         assert not heading or heading in anchors(linked.read_text() if path else text), target
+
+
+@BY_PAGE
+def test_links_to_pages_have_titles_and_not_file_names_as_their_texts(page: Path) -> None:
+    assert _FILE_AS_TEXT.findall(prose(page)) == []
 
 
 def test_files_that_a_page_names_exist_somewhere() -> None:

@@ -1,6 +1,7 @@
 """Lists in the docs name everything that there is, and nothing else."""
 
 import re
+from collections import Counter
 
 from tests.unit.docs.pages import ROOT, links, paths
 from tests.unit.webhook.vectors.recorded import DENIALS
@@ -47,6 +48,12 @@ def test_the_words_of_the_glossary_stand_in_the_code() -> None:
             words |= set(_WORD.findall((ROOT / path).read_text()))
     missing = [(term, set(_NAME.findall(names)) - words) for term, names in rows]
     assert [(term, gone) for term, gone in missing if gone] == []
+
+
+def test_the_glossary_explains_each_term_once() -> None:
+    rows = _TERM.findall((ROOT / "docs" / "glossary.md").read_text())
+    terms = [term.strip() for row, _ in rows for term in re.split("[,;]", row)]
+    assert [term for term, count in Counter(terms).items() if count > 1] == []
 
 
 def test_the_index_of_design_notes_names_them_all() -> None:
