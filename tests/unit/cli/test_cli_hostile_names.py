@@ -4,7 +4,6 @@ The command lines are made of the catalogue: each command, each of its flags, ea
 command or flag is tested without a line here.
 """
 
-import io
 import json
 import re
 from collections.abc import Iterator
@@ -17,6 +16,7 @@ from kubectl_kudo.__main__ import main
 from kubectl_kudo.catalogue import ROOT
 from kubectl_kudo.core.command import Command
 from kubectl_kudo.core.terminal import clean
+from tests.support.terminals.stream import TerminalStream
 from tests.unit.cli import hostile
 from tests.unit.cli.conftest import Cli, Ran
 from tests.unit.cli.fake_api import FakeApi
@@ -117,11 +117,6 @@ def test_no_command_writes_what_a_terminal_would_act_on(
         check(kudo("-v", "9", *name.split(), *needed(command), *arguments), lines=False)
 
 
-class _Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
 _SHOWING = {
     "get": (["instances"], ["all"], ["all", "-o=wide"], ["all", "-o=tree"], ["operators"]),
     "get objects": (["--instance=tea"], ["--instance=tea", "-o=wide"]),
@@ -154,7 +149,7 @@ def test_a_terminal_gets_texts_as_they_are_and_escapes_that_are_drawn(
     everything = ""
     for words, lines in _SHOWING.items():
         for arguments in lines:
-            terminal, errors = _Terminal(), _Terminal()
+            terminal, errors = TerminalStream(), TerminalStream()
             with monkeypatch.context() as patch:
                 patch.setattr("sys.stdout", terminal)
                 patch.setattr("sys.stderr", errors)

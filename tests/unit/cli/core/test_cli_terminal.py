@@ -1,6 +1,5 @@
 """What reaches a terminal: clean texts, data that says the same, and our own control."""
 
-import io
 import json
 import logging
 import re
@@ -22,14 +21,10 @@ from kubectl_kudo.core.terminal import (
     word,
 )
 from kudo.readable_yaml import dump
+from tests.support.terminals.stream import TerminalStream
 
 ACTED_ON = [chr(code) for code in range(0x11000) if clean(chr(code)) != chr(code)]
 _DIRECTIONS = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
 
 
 def test_controls_and_characters_that_turn_text_around_are_replaced() -> None:
@@ -84,7 +79,7 @@ def test_nothing_goes_around_the_streams() -> None:
 
 
 def test_what_is_drawn_has_colours_and_moves_and_nothing_else_acts() -> None:
-    terminal = Terminal()
+    terminal = TerminalStream()
     drawn = "\r\x1b[2K\x1b[1A\x1b[2K\x1b[?25l\x1b[31m✗\x1b[0m\x1b[?25h\n"
     CleanStream(terminal).draw(f"{drawn}\x1b[2J\x1b]0;x\x07\x1b[5B\ra")
     assert terminal.getvalue() == f"{drawn}\\x1b[2J\\x1b]0;x\\x07\\x1b[5B\\ra"
@@ -97,7 +92,7 @@ def test_a_warning_has_its_colour_and_no_other(monkeypatch: pytest.MonkeyPatch) 
         (True, "\033[1;33mWarning:\033[0m tea\\x1b[32m\n"),
         (False, "Warning: tea\\x1b[32m\n"),
     ):
-        terminal = Terminal()
+        terminal = TerminalStream()
         monkeypatch.setattr(sys, "stderr", terminal)
         with cleaned_streams():
             if not colours:

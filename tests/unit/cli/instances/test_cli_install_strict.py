@@ -1,12 +1,12 @@
 """`install` where tenancy is strict: the rights of the account are checked before all else."""
 
-import io
 from pathlib import Path
 
 import pytest
 
 from kubectl_kudo.__main__ import main
 from tests.support.build import Json
+from tests.support.terminals.stream import TerminalStream
 from tests.unit.cli.conftest import Cli
 from tests.unit.cli.fake_api import FakeApi
 
@@ -21,11 +21,6 @@ Error: tenancy is strict, and account kitchen/default lacks what the plans of in
 kubectl apply -f -
   With --skip-rights-check it is installed, and steps wait for the rights.
 """
-
-
-class _Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
 
 
 def deploy(api: FakeApi, mode: str) -> None:
@@ -119,7 +114,7 @@ def test_who_may_list_no_deployments_is_told_on_a_terminal_alone(
     ran = kudo(*argv(package))
     assert (ran.code, ran.err) == (0, "")
     strict.remove("instances", "tea")
-    screen = _Terminal()
+    screen = TerminalStream()
     with monkeypatch.context() as patch:
         patch.setattr("sys.stderr", screen)
         assert main(argv(package)) == 0
