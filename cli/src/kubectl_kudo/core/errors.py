@@ -10,12 +10,11 @@ that chooses its exit code. An error that `describe` does not know is a bug; `-v
 import enum
 import re
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from kubectl_kudo.core.terminal import continued
 
-# Type checkers read it as True. Importing `typing` would take 5 % of the time of `--help`.
-TYPE_CHECKING = False
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # commands that need no cluster import no client
     from kubeio.errors import ApiError, ConnectionLost
     from kudo.problems import Problem
 

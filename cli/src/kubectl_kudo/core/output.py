@@ -7,17 +7,13 @@ a terminal would act on, so that both stay exact.
 import json
 import sys
 from collections.abc import Iterable
+from typing import Any
 
 from kubectl_kudo.core.blocks import Block
 from kubectl_kudo.core.errors import UsageError
 from kubectl_kudo.core.terminal import coloured, in_json
 
-# Type checkers read it as True. Importing `typing` would take 5 % of the time of `--help`.
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-JsonObject = dict[str, "Any"]
+JsonObject = dict[str, Any]
 
 _WRONG_FORMAT = "invalid output format, only support 'yaml' or 'json' or empty"
 

@@ -7,6 +7,7 @@ truncated answers, timeouts, 429 and 5xx.
 import asyncio
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
@@ -19,9 +20,7 @@ from kubectl_kudo.repositories.downloads.results import (
 )
 from kubectl_kudo.repositories.urls import fault_of, is_remote, shown_url
 
-# Type checkers read it as True; `search` in a folder needs nothing of the network.
-TYPE_CHECKING = False
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # `search` in a folder needs nothing of the network
     from kubeio.connection.tracing import Tracer
 
 _NONE = Credentials()

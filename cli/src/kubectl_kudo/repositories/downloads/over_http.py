@@ -9,6 +9,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from http import HTTPStatus
 from urllib.parse import quote, urljoin, urlsplit
 
 from kubectl_kudo import __version__
@@ -173,8 +174,6 @@ def _value(response: Response, name: str) -> str:
 
 
 def _phrase(status: int) -> str:
-    from http import HTTPStatus
-
     try:
         return HTTPStatus(status).phrase
     except ValueError:
