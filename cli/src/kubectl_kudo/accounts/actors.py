@@ -1,9 +1,8 @@
 """Which account an Instance acts as, and where KUDO is installed."""
 
 from dataclasses import dataclass, field
-from typing import Any
 
-from kubectl_kudo.accounts.mode import mode_of
+from kubectl_kudo.accounts.mode import mode_of, pod_spec
 from kubectl_kudo.core.output import JsonObject, talk
 from kubeio.client import Client
 from kubeio.errors import Forbidden, NotFound
@@ -103,8 +102,5 @@ async def installed_reconciler(client: Client, namespace: str = "") -> Reconcile
 
 
 def _reconciler(deployment: JsonObject) -> Reconciler:
-    pod: Any = deployment
-    for field_name in ("spec", "template", "spec"):
-        pod = pod.get(field_name) or {}
-    account = pod.get("serviceAccountName") or RECONCILER
+    account = pod_spec(deployment).get("serviceAccountName") or RECONCILER
     return Reconciler(deployment["metadata"]["namespace"], account, mode_of(deployment))

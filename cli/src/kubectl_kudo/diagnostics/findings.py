@@ -118,9 +118,7 @@ def of_plans(
             "does the reconciler run?",
         )
     for entry in entries if only is None else (one for one in entries if one["name"] == only):
-        for finding, step, message in _of_plan(member, entry, now, patience):
-            alone = only is not None and step and message
-            yield replace(finding, subject=f"step {step}", text=message) if alone else finding
+        yield from _of_plan(member, entry, now, patience, alone=only is not None)
 
 
 def of_conditions(member: Member) -> Iterator[Finding]:
@@ -154,39 +152,33 @@ def _finalizer_advice(obj: JsonObject, kind: str) -> str:
 
 
 def _of_plan(
-    member: Member, entry: JsonObject, now: datetime, patience: timedelta
-) -> Iterator[tuple[Finding, str, str]]:
-    """Yield what looks wrong with a plan, with the step that it is at and the message there."""
-    plan, state, subject = entry.get("name"), entry.get("status"), f"instance {member.name}"
+    member: Member, entry: JsonObject, now: datetime, patience: timedelta, *, alone: bool
+) -> Iterator[Finding]:
+    """Yield what looks wrong with a plan; `alone`, of its step, where that has a message."""
+    plan, state = entry.get("name"), entry.get("status")
     step, said = _step(entry)
     message = " ".join(message_of(said).split())
-    at = (f", at step {step}" if step else "") + because(said)
-    is_error = said.get("status") in _ERRORS and not waited_objects(message)
-    advice = _advice_on(message, member)
-    if state == "FATAL_ERROR":
-        retry = f"kubectl kudo plan retry --instance {member.name}{_flag_of(member)}"
-        finding = Finding(
-            subject,
-            f"plan {plan} is in FATAL_ERROR{at}",
-            advice or f"when that is mended, go on with it: `{retry}`",
-            stops=is_error,
-        )
-        yield finding, step, message
-        return
-    if state not in {"ERROR", "IN_PROGRESS", "PENDING"}:
-        return
+    instance = f"--instance {member.name}{_flag_of(member)}"
     since = moment_of(entry.get("lastUpdatedTimestamp"))
     age = now - since if since else None
-    if state == "ERROR" or (age and age > patience):
-        lasts = f" since {shown(age)}" if age else ""
-        command = f"kubectl kudo plan status --instance {member.name}{_flag_of(member)}"
-        finding = Finding(
-            subject,
-            f"plan {plan} is {state}{lasts}{at}",
-            advice or f"follow it: `{command}`",
-            stops=is_error,
-        )
-        yield finding, step, message
+    if state == "FATAL_ERROR":
+        how = f"plan {plan} is in FATAL_ERROR"
+        otherwise = f"when that is mended, go on with it: `kubectl kudo plan retry {instance}`"
+    elif state == "ERROR" or (state in {"IN_PROGRESS", "PENDING"} and age and age > patience):
+        how = f"plan {plan} is {state}" + (f" since {shown(age)}" if age else "")
+        otherwise = f"follow it: `kubectl kudo plan status {instance}`"
+    else:
+        return
+    subject = f"instance {member.name}"
+    text = f"{how}{f', at step {step}' if step else ''}{because(said)}"
+    if alone and step and message:
+        subject, text = f"step {step}", message
+    yield Finding(
+        subject,
+        text,
+        _advice_on(message, member) or otherwise,
+        stops=said.get("status") in _ERRORS and not waited_objects(message),
+    )
 
 
 def _advice_on(text: str, member: Member) -> str:

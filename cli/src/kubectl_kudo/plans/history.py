@@ -90,7 +90,7 @@ def _node(instance: JsonObject, plan: str, entry: JsonObject) -> Node:
         return Node(f"{plan} (is running ({status}))", [], *_drawn(plan, status))
     ended = local_time(entry.get("lastUpdatedTimestamp"), "%Y-%m-%dT%H:%M:%S")
     if ended:
-        shown, mark = _drawn(f"{plan}", status, ago(entry["lastUpdatedTimestamp"]))
+        shown, mark = _drawn(plan, status, ago(entry["lastUpdatedTimestamp"]))
         in_table = bool(record_of(instance, entry.get("uid") or ""))
         text = f"{plan} (last finished run at {ended} ({status}))"
         return Node(text, [], shown, mark, drawn=not in_table)

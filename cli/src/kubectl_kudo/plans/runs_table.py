@@ -59,10 +59,9 @@ def runs_table(instance: JsonObject, *, wide: bool = False) -> Table:
         wide: Whether to show all columns, with whole texts.
     """
     found = records(instance)
-    numbers = {str(one.get("uid")): f"#{len(found) - index}" for index, one in enumerate(found)}
     if wide:
-        rows = [[*_wide_cells(record)] for record in found]
-        return Table(_WIDE, rows)
+        return Table(_WIDE, [[*_wide_cells(record)] for record in found])
+    numbers = {str(one.get("uid")): f"#{len(found) - index}" for index, one in enumerate(found)}
     return Table(_COLUMNS, [[*_cells(record, instance, numbers)] for record in found], titled=False)
 
 
@@ -124,7 +123,7 @@ def _suspended(record: JsonObject) -> str:
 
 def cause(record: JsonObject) -> str:
     """Return what asked for a run: a retry, parameters, the parent, and the user."""
-    return ", ".join(_causes(record.get("cause") or {}))
+    return ", ".join(_causes(record, {}, changed="parameters {}", user="user {}"))
 
 
 def drawn_cause(record: JsonObject, numbers: Mapping[str, str]) -> str:
@@ -134,31 +133,21 @@ def drawn_cause(record: JsonObject, numbers: Mapping[str, str]) -> str:
         record: The run.
         numbers: Those of the table by the uid of the run.
     """
-    found, parts = record.get("cause") or {}, []
+    return " ".join(_causes(record, numbers, changed="{} changed", user="by {}"))
+
+
+def _causes(
+    record: JsonObject, numbers: Mapping[str, str], *, changed: str, user: str
+) -> Iterator[str]:
+    found = record.get("cause") or {}
     if retried := str(found.get("retryOf") or ""):
         begin = f" from {found['from']}" if found.get("from") else ""
-        parts.append(f"retry of {numbers.get(retried, short_uid(retried))}{begin}")
+        yield f"retry of {numbers.get(retried, short_uid(retried))}{begin}"
     if found.get("parameters"):
-        parts.append(f"{_parameters(found)} changed")
-    if found.get("parent"):
-        parts.append(f"parent {found['parent']}")
-    if found.get("requestedBy"):
-        parts.append(f"by {found['requestedBy']}")
-    return " ".join(parts)
-
-
-def _parameters(found: JsonObject) -> str:
-    more = found.get("parametersLeftOut")
-    return f"{', '.join(found['parameters'])}{f' and {more} more' if more else ''}"
-
-
-def _causes(found: JsonObject) -> Iterator[str]:
-    if found.get("retryOf"):
-        begin = f" from {found['from']}" if found.get("from") else ""
-        yield f"retry of {short_uid(str(found['retryOf']))}{begin}"
-    if found.get("parameters"):
-        yield f"parameters {_parameters(found)}"
+        more = found.get("parametersLeftOut")
+        names = f"{', '.join(found['parameters'])}{f' and {more} more' if more else ''}"
+        yield changed.format(names)
     if found.get("parent"):
         yield f"parent {found['parent']}"
     if found.get("requestedBy"):
-        yield f"user {found['requestedBy']}"
+        yield user.format(found["requestedBy"])

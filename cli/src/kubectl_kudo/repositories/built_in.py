@@ -6,7 +6,7 @@ from pathlib import Path
 
 import kubectl_kudo
 from kubectl_kudo.core.errors import CliError
-from kudo.packages import Located, locate
+from kudo.packages import Located, OperatorFile, locate
 from kudo.repositories.entry import Entry, Maintainer
 from kudo.repositories.index import Index, with_entries
 from kudo.repositories.settings import BUILT_IN
@@ -65,8 +65,11 @@ def _entry(folder: Path) -> Entry:
         operator_version=operator.operator_version,
         app_version=operator.app_version,
         description=operator.description,
-        maintainers=tuple(
-            Maintainer(one.name or "", one.email or "") for one in operator.maintainers
-        ),
+        maintainers=maintainers_of(operator),
         urls=(str(folder),),
     )
+
+
+def maintainers_of(operator: OperatorFile) -> tuple[Maintainer, ...]:
+    """Return the maintainers of a package as an index has them."""
+    return tuple(Maintainer(one.name or "", one.email or "") for one in operator.maintainers)

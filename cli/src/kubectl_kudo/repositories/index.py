@@ -12,6 +12,7 @@ from kubectl_kudo.core.command import Command
 from kubectl_kudo.core.errors import CliError, ExitCode, UsageError
 from kubectl_kudo.core.files import write_file
 from kubectl_kudo.core.output import say, talk
+from kubectl_kudo.repositories.built_in import maintainers_of
 from kubectl_kudo.repositories.cache import sha256
 from kubectl_kudo.repositories.home import home_folder, load_settings
 from kubectl_kudo.repositories.repository import abandoned, client_of
@@ -22,7 +23,6 @@ from kudo.problems import InvalidInput
 from kudo.repositories import (
     INDEX_FILE,
     Index,
-    Maintainer,
     read_index,
     write_index,
 )
@@ -131,9 +131,7 @@ def _package(path: Path, *, skip_verify: bool) -> PackageFile:
         operator_version=operator.operator_version,
         app_version=operator.app_version,
         description=operator.description,
-        maintainers=tuple(
-            Maintainer(one.name or "", one.email or "") for one in operator.maintainers
-        ),
+        maintainers=maintainers_of(operator),
     )
 
 

@@ -22,16 +22,16 @@ TIMED_OUT = "TimedOut"
 RUNNING = frozenset({"IN_PROGRESS", PENDING, "ERROR"})
 TERMINAL = frozenset({COMPLETE, FATAL_ERROR})
 _STATES = {
-    "COMPLETE": (Mark.GOOD, "complete"),
+    COMPLETE: (Mark.GOOD, "complete"),
     "IN_PROGRESS": (Mark.BUSY, "in progress"),
-    "PENDING": (Mark.IDLE, "pending"),
-    "NEVER_RUN": (Mark.IDLE, "never run"),
+    PENDING: (Mark.IDLE, "pending"),
+    NEVER_RUN: (Mark.IDLE, "never run"),
     "NOT ACTIVE": (Mark.IDLE, "not active"),
     "ERROR": (Mark.WARNING, "retrying"),
-    "FATAL_ERROR": (Mark.BAD, "failed"),
+    FATAL_ERROR: (Mark.BAD, "failed"),
 }
+"""Signs and words that a terminal shows for states of plans, phases and steps."""
 _CONDITIONS = {"True": Mark.GOOD, "False": Mark.BAD, "Unknown": Mark.WARNING}
-"""Signs and words that a terminal shows for states."""
 _UUID = 36
 _SHORT = 8
 

@@ -38,8 +38,9 @@ def summary_line(
         hindrance: Why no run begins and no deletion ends; empty if that is not known.
         brief: Whether the message of the step is left out, since it is shown below.
     """
-    state = _state(instance, now, hindrance, brief=brief)
-    return printable(f"{instance['metadata']['name']}: {state}")
+    state, message = _state(instance, now, hindrance)
+    more = f": {message}" if message and not brief else ""
+    return printable(f"{instance['metadata']['name']}: {state}{more}")
 
 
 def is_held_up(instance: JsonObject) -> bool:
@@ -55,52 +56,52 @@ def is_settled(instance: JsonObject) -> bool:
     return ready and status_of(last) != FATAL_ERROR and not is_held_up(instance)
 
 
-def _state(instance: JsonObject, now: datetime, hindrance: str, *, brief: bool) -> str:
+def _state(instance: JsonObject, now: datetime, hindrance: str) -> tuple[str, str]:
+    """Return how it is, and the message of the step that it is at; empty if there is none."""
     run = active(instance)
     if is_deleting(instance):
-        return _deletion(instance, run, now, hindrance, brief=brief)
+        return _deletion(instance, run, now, hindrance)
     if pause := suspension(instance):
-        return f"{pause}; plan {run.plan} waits" if run else pause
+        return f"{pause}; plan {run.plan} waits" if run else pause, ""
     if run is not None:
-        return _run(instance, run, now, hindrance, brief=brief)
+        return _run(instance, run, now, hindrance)
     plan = last_executed(instance) or ""
     entry = entries(instance).get(plan) or {}
     if status_of(entry) == FATAL_ERROR:
         part, message = at_fault(plan, entry)
         ago = _since(entry.get("lastUpdatedTimestamp"), now, " {} ago")
-        where = f"plan {plan} failed{ago} at {_within(plan, part)}"
-        return where if brief else f"{where}: {_essence(message)}"
-    return _readiness(instance, now)
+        return f"plan {plan} failed{ago} at {_within(plan, part)}", _essence(message)
+    return _readiness(instance, now), ""
 
 
 def _deletion(
-    instance: JsonObject, run: RunId | None, now: datetime, hindrance: str, *, brief: bool
-) -> str:
+    instance: JsonObject, run: RunId | None, now: datetime, hindrance: str
+) -> tuple[str, str]:
     metadata = instance["metadata"]
     text = f"being deleted{_since(metadata.get('deletionTimestamp'), now, ' for {}')}"
     if run is not None and not is_pending(instance, run.plan):
-        return f"{text}: {_run(instance, run, now, hindrance, brief=brief)}"
+        state, message = _run(instance, run, now, hindrance)
+        return f"{text}: {state}", message
     if foreign := finalizers.foreign(metadata.get("finalizers") or []):
-        return f"{text}: held by finalizer {finalizers.told(foreign)}"
+        return f"{text}: held by finalizer {finalizers.told(foreign)}", ""
     if metadata.get("finalizers") == [finalizers.FOREGROUND]:
-        return f"{text}: waits until its objects are deleted"
-    return f"{text}: {hindrance or 'waits for the reconciler'}"
+        return f"{text}: waits until its objects are deleted", ""
+    return f"{text}: {hindrance or 'waits for the reconciler'}", ""
 
 
-def _run(instance: JsonObject, run: RunId, now: datetime, hindrance: str, *, brief: bool) -> str:
+def _run(instance: JsonObject, run: RunId, now: datetime, hindrance: str) -> tuple[str, str]:
     entry = entries(instance).get(run.plan) or {}
     if is_pending(instance, run.plan):
         ago = _since(_scheduled_at(instance), now, " {} ago")
         why = f": {hindrance}" if hindrance else ""
-        return f"plan {run.plan} scheduled{ago} and not begun{why}"
+        return f"plan {run.plan} scheduled{ago} and not begun{why}", ""
     part, state = current_part(run.plan, entry)
     started = [str(one.state["startedAt"]) for one in running_tasks(instance) if one.step == part]
     since = _since(min(started, default=entry.get("startedAt")), now, " for {}")
     message = message_of(state)
     does = "waits" if message else "runs"
     at = f" at {_within(run.plan, part)}" if part != run.plan else ""
-    where = f"plan {run.plan} {does}{since}{at}"
-    return f"{where}: {_essence(message)}" if message and not brief else where
+    return f"plan {run.plan} {does}{since}{at}", _essence(message)
 
 
 def _readiness(instance: JsonObject, now: datetime) -> str:
