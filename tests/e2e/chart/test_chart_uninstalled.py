@@ -22,6 +22,8 @@ async def test_an_uninstalled_release_locks_nothing_and_leaves_what_is_documente
     await apply(world, written())
     async with writing(world, WRITTEN, 2) as writers:
         await until_written(writers, 3)
+        for writer in writers:
+            await until_applied(world, writer.name)
         await asyncio.to_thread(release.uninstall)
         await until_written(writers, 3)
     failures = [str(failure.error) for writer in writers for failure in writer.failures]
@@ -44,6 +46,14 @@ async def test_an_uninstalled_release_locks_nothing_and_leaves_what_is_documente
     await asyncio.to_thread(release.settle)
     for number in (0, 1):
         await world.until_complete(f"written-{number}")
+
+
+async def until_applied(world: World, name: str) -> None:
+    # A change supersedes the plan before it, so what was written says nothing of what was applied.
+    async def applied() -> bool:
+        return await world.find(CONFIG_MAPS, name) is not None
+
+    await wait_until(applied, lambda: f"ConfigMap {name}")
 
 
 async def until_no_pods(release: Release) -> None:
