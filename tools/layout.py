@@ -1,30 +1,40 @@
-"""Counts the modules of each folder, and the imports against the direction of each package.
+"""Reports how the sources are laid out, and fails where parts of a package import in a cycle.
 
     python -m tools.layout [--root FOLDER]
 
-prints both for each package, and fails where a folder has more than 18 modules or where packages
-import each other in a cycle. `--root` reads another checkout, such as one of an older commit.
+prints a line for each package: modules, folders, the largest folder, lines of code, and imports
+that close a cycle. Below it stand figures of all packages but tests and tools, which tell how the
+code reads: lines of code a file, private functions and those of up to five lines that are used
+once, comments, and stored names that say nothing. `--root` reads another checkout, such as one of
+an older commit.
 
-The folders of `ABOVE` and the packages of `AGAINST` were over the limit when the check was added.
-A number must be the present one: when it shrinks, it is lowered here, so that it cannot grow again.
+Lines of code are those without blank lines, comments and docstrings.
 """
 
 import argparse
 import ast
+import io
 import sys
+import tokenize
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 ROOT: Final = Path(__file__).parents[1]
-LIMIT: Final = 18
-ABOVE: Final[Mapping[str, int]] = {}
-AGAINST: Final[Mapping[str, int]] = {}
+VAGUE: Final = frozenset(
+    {"found", "one", "known", "told", "wanted", "ahead", "upkeep", "spread", "turn", "share"}
+)
+"""Names that do not tell what they are the name of."""
 
+_SMALL: Final = 100
+_SHORT: Final = 5
 _TOP: Final = ("libs", "services", "cli", "tools", "tests")
 _INIT: Final = "__init__"
+_LAYOUT_TOKENS: Final = frozenset(
+    {tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
+)
 
 Name = tuple[str, ...]
 """The dotted name of a module in parts; a package is named by its folder alone."""
@@ -46,6 +56,69 @@ class Arrow:
 
 
 @dataclass(frozen=True, slots=True)
+class Source:
+    """What one module consists of.
+
+    Attributes:
+        lines, comments: Of code, and with a comment.
+        functions: The lines of each function or method that is defined, by name.
+        stored: How often a value is stored under each name.
+        used: How often each name is read.
+    """
+
+    lines: int
+    comments: int
+    functions: tuple[tuple[str, int], ...]
+    stored: Counter[str]
+    used: Counter[str]
+
+    @classmethod
+    def read(cls, path: Path) -> "Source":
+        text = path.read_text(encoding="utf-8")
+        tree = ast.parse(text)
+        code: set[int] = set()
+        comments: set[int] = set()
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            if token.type == tokenize.COMMENT:
+                comments.add(token.start[0])
+            elif token.type not in _LAYOUT_TOKENS:
+                code.update(range(token.start[0], token.end[0] + 1))
+        functions: list[tuple[str, int]] = []
+        stored, used = Counter[str](), Counter[str]()
+        for node in ast.walk(tree):
+            match node:
+                case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                    functions.append((name, len(_lines_of(node.body))))
+                case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name):
+                    stored[name] += 1
+                case ast.Name(id=name) | ast.Attribute(attr=name):
+                    used[name] += 1
+        return cls(len(code - _docstrings(tree)), len(comments), tuple(functions), stored, used)
+
+
+def _lines_of(body: Sequence[ast.stmt]) -> range:
+    first = body[1] if len(body) > 1 and _is_text(body[0]) else body[0]
+    return range(first.lineno, (body[-1].end_lineno or 0) + 1)
+
+
+def _docstrings(tree: ast.Module) -> set[int]:
+    """Return the lines of texts that stand alone: docstrings, and those below a name."""
+    return {
+        line
+        for node in ast.walk(tree)
+        if isinstance(node, ast.stmt) and _is_text(node)
+        for line in range(node.lineno, (node.end_lineno or 0) + 1)
+    }
+
+
+def _is_text(node: ast.stmt) -> bool:
+    match node:
+        case ast.Expr(value=ast.Constant(value=str())):
+            return True
+    return False
+
+
+@dataclass(frozen=True, slots=True)
 class Layout:
     """Modules, packages and imports of a checkout.
 
@@ -53,11 +126,13 @@ class Layout:
         folders: Modules of each folder, without `__init__.py`; the folder relative to the checkout.
         packages: The folders of each package.
         against: Imports against the direction, and the number of modules that make each of them.
+        texts: The sources of each package.
     """
 
     folders: Counter[str]
     packages: Mapping[str, frozenset[str]]
     against: Counter[Arrow]
+    texts: Mapping[str, tuple[Source, ...]]
 
     def arrows(self, package: str) -> int:
         """Return how many imports of the package go against its direction."""
@@ -69,14 +144,17 @@ def read(root: Path) -> Layout:
     modules = {_name(path.relative_to(root)): path for path in _sources(root)}
     folders: Counter[str] = Counter()
     packages: dict[str, set[str]] = {}
+    texts: dict[str, list[Source]] = {}
     for name, path in modules.items():
         folder = path.parent.relative_to(root).as_posix()
         packages.setdefault(name[0], set()).add(folder)
+        texts.setdefault(name[0], []).append(Source.read(path))
         folders[folder] += path.stem != _INIT
     return Layout(
         folders=folders,
         packages={name: frozenset(found) for name, found in sorted(packages.items())},
         against=_against(_arrows(modules)),
+        texts={name: tuple(sources) for name, sources in texts.items()},
     )
 
 
@@ -170,56 +248,78 @@ def _order(weights: Mapping[tuple[str, str], int]) -> list[str]:
     return first + last
 
 
-def problems(layout: Layout, above: Mapping[str, int], against: Mapping[str, int]) -> list[str]:
-    """Return what is over the limit, and which exceptions are no longer true."""
-    found = []
-    for folder in sorted({*layout.folders, *above}):
-        count, allowed = layout.folders[folder], above.get(folder, LIMIT)
-        if count > allowed:
-            found.append(f"{folder}: {count} modules, {allowed} at most; split it by what they do")
-        elif folder in above and count < allowed:
-            found.append(f"{folder}: {_shrunk('ABOVE', count, allowed, LIMIT)}")
-    for package in sorted({*layout.packages, *against}):
-        count, allowed = layout.arrows(package), against.get(package, 0)
-        if count > allowed:
-            arrows = ", ".join(
-                f"{'.'.join(arrow.inside)}: {arrow.source} -> {arrow.target} ({n})"
-                for arrow, n in sorted(layout.against.items(), key=str)
-                if arrow.inside[0] == package
-            )
-            found.append(f"{package}: {count} imports close a cycle, {allowed} at most: {arrows}")
-        elif package in against and count < allowed:
-            found.append(f"{package}: {_shrunk('AGAINST', count, allowed, 0)}")
-    return found
+def problems(layout: Layout) -> list[str]:
+    """Return the packages whose parts import each other in a cycle."""
+    return [
+        f"{package}: {layout.arrows(package)} imports close a cycle: {_named(layout, package)}"
+        for package in sorted(layout.packages)
+        if layout.arrows(package)
+    ]
 
 
-def _shrunk(name: str, count: int, allowed: int, limit: int) -> str:
-    todo = "remove its line" if count <= limit else f"write {count}"
-    return f"{count} instead of {allowed}; {todo} in {name} of tools/layout.py"
+def _named(layout: Layout, package: str) -> str:
+    return ", ".join(
+        f"{'.'.join(arrow.inside)}: {arrow.source} -> {arrow.target} ({n})"
+        for arrow, n in sorted(layout.against.items(), key=str)
+        if arrow.inside[0] == package
+    )
 
 
 def table(layout: Layout) -> str:
     """Return one line for each package."""
-    lines = ["package             modules  folders  largest folder  against the direction"]
+    lines = ["package             modules  folders  largest folder    code  in a cycle"]
     for package, folders in layout.packages.items():
         counts = [layout.folders[folder] for folder in folders]
+        code = sum(source.lines for source in layout.texts[package])
         lines.append(
-            f"{package:<18}  {sum(counts):7}  {len(folders):7}  {max(counts):14}  "
-            f"{layout.arrows(package):21}"
+            f"{package:<18}  {sum(counts):7}  {len(folders):7}  {max(counts):14}  {code:6}  "
+            f"{layout.arrows(package):10}"
         )
     return "\n".join(lines)
 
 
+def figures(layout: Layout) -> str:
+    """Return how the code of all packages but tests and tools reads."""
+    sources = [
+        source
+        for package, texts in layout.texts.items()
+        if package not in {"tests", "tools"}
+        for source in texts
+    ]
+    code = sum(source.lines for source in sources)
+    functions = [(name, lines) for source in sources for name, lines in source.functions]
+    private = [(name, n) for name, n in functions if name.startswith("_") and name[-2:] != "__"]
+    used = sum((source.used for source in sources), Counter[str]())
+    once = [name for name, lines in private if lines <= _SHORT and used[name] == 1]
+    stored = sum((source.stored for source in sources), Counter[str]())
+    vague = {name: stored[name] for name in sorted(VAGUE, key=lambda name: (-stored[name], name))}
+    shown = ", ".join(f"{name} {count}" for name, count in vague.items() if count)
+    return (
+        f"{code} lines of code in {len(sources)} files, "
+        f"{sum(source.lines < _SMALL for source in sources)} of less than {_SMALL}\n"
+        f"{len(functions)} functions, {_percent(len(private), len(functions))} private; "
+        f"{len(once)} of up to {_SHORT} lines are used once\n"
+        f"{100 * sum(source.comments for source in sources) / max(code, 1):.1f} comments in 100 "
+        f"lines of code\n"
+        f"{_percent(sum(vague.values()), stored.total())} of stored names are vague ({shown})"
+    )
+
+
+def _percent(part: int, whole: int) -> str:
+    return f"{100 * part / max(whole, 1):.1f} %"
+
+
 def main() -> int:
-    """Print the table and what is over the limit; return the exit code."""
+    """Print the report and the cycles; return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m tools.layout", description=__doc__)
     parser.add_argument("--root", type=Path, default=ROOT)
     layout = read(parser.parse_args().root)
     print(table(layout))
-    found = problems(layout, ABOVE, AGAINST)
-    for problem in found:
-        print(problem, file=sys.stderr)
-    return 1 if found else 0
+    print(figures(layout))
+    cycles = problems(layout)
+    for cycle in cycles:
+        print(cycle, file=sys.stderr)
+    return 1 if cycles else 0
 
 
 if __name__ == "__main__":
