@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Final
 
 from kubectl_kudo.catalogue import ROOT
-from kubectl_kudo.core.arguments import GLOBAL_FLAGS, Flag
-from kubectl_kudo.core.command import Command, Group
-from kubectl_kudo.core.errors import ExitCode
+from kubectl_kudo.session.arguments import GLOBAL_FLAGS, Flag
+from kubectl_kudo.session.command import Command, Group
+from kubectl_kudo.session.errors import ExitCode
 
 PAGES: Final = Path(__file__).parents[1] / "docs" / "cli"
 _PLUGIN: Final = "kubectl kudo"

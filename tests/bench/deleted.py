@@ -13,7 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families as parsed
 from kubeio.client import Client
 from kubeio.connection.config import load_config
 from kubeio.resource import Resource
-from kudo import names
+from kudo.api import names
 from kudo_cluster.installation import Service
 from tests.bench.figures import Figure
 from tests.bench.memory import mebibytes, own_memory, pid, reconciler, until

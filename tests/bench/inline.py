@@ -13,8 +13,8 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 
 from kudo.jobs.render import Request, make
-from kudo.parameters import RawParameter
-from kudo.rendering import Engine, Variables
+from kudo.parameters.template import RawParameter
+from kudo.tasks.rendering import Engine, Variables
 from kudo_reconciler.execution.rendering import Renderer
 from tests.bench.figures import Figure
 from tests.support import build

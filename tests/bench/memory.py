@@ -20,7 +20,7 @@ from kubeio.cache.informer import Informer
 from kubeio.client import Client
 from kubeio.connection.config import load_config
 from kubeio.resource import Resource
-from kudo import bounds, names
+from kudo.api import bounds, names
 from kudo_cluster.control_plane.ports import free_ports
 from kudo_cluster.installation import Service
 from kudo_reconciler.objects.cached_objects import reduced

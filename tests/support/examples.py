@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from kubectl_kudo.catalogue import ROOT
-from kubectl_kudo.core.command import Command, Group
+from kubectl_kudo.session.command import Command, Group
 
 
 def examples(*verbs: str) -> list[str]:

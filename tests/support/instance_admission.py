@@ -14,13 +14,13 @@ from kubeio.types import JsonObject
 from kudo.admission import Request, VersionKey
 from kudo.admission import Review as InstanceReview
 from kudo.admission.answers import Answer, decided, unreadable
+from kudo.admission.tenancy import Tenancy
 from kudo.admission.versions import parse_version
 from kudo.api import OperatorVersion
+from kudo.api.names import GROUP
+from kudo.api.problems import InvalidInput
 from kudo.jobs.review import decide
-from kudo.names import GROUP
-from kudo.problems import InvalidInput
-from kudo.tenancy import Tenancy
-from kudo.values.checks import read_fully
+from kudo.parameters.values import read_fully
 from tests.support.apiserver.status import Cause, Names, StatusError, internal_error
 from tests.support.apiserver.storage import Storage
 from tests.support.apiserver.writes.admission import Review

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import yaml
 
-from kudo.readable_yaml import WIDTH, ReadableDumper
+from kudo.packages.readable_yaml import WIDTH, ReadableDumper
 from tools.chart.helm import CHART, HelmError, Json, template
 
 FOLDER: Final = CHART.parents[1] / "cli" / "src" / "kubectl_kudo" / "manifests"

@@ -12,12 +12,11 @@ from typing import Final
 from pydantic import BaseModel
 
 from kudo.api import Phase, PipeFile, Plan, Step, Task, TaskSpec
-from kudo.names import API_VERSION
-from kudo.packages import OperatorFile, PackageParameter, ParameterGroup
-from kudo.packages.model import ParametersFile
+from kudo.api.names import API_VERSION
+from kudo.api.task_kinds import KINDS
+from kudo.packages.model import OperatorFile, PackageParameter, ParameterGroup, ParametersFile
 from kudo.packages.shapes import FileField, Shape, fields_of
-from kudo.tasks import KINDS
-from kudo.values.types import TYPES
+from kudo.parameters.types import TYPES
 
 STRATEGIES: Final = ("serial", "parallel")
 

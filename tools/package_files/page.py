@@ -6,10 +6,9 @@ from typing import Final
 from pydantic import BaseModel
 
 from kudo.api import Maintainer, Phase, PipeFile, Plan, Step, Task, TaskSpec
-from kudo.packages import OperatorFile, PackageParameter, ParameterGroup
-from kudo.packages.model import ParametersFile
+from kudo.api.task_kinds import KINDS
+from kudo.packages.model import OperatorFile, PackageParameter, ParameterGroup, ParametersFile
 from kudo.packages.shapes import Shape
-from kudo.tasks import KINDS
 from tools.package_files.fields import Field, fields, models
 
 _INTRODUCTION: Final = """\

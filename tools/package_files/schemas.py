@@ -9,10 +9,9 @@ from typing import Final
 from pydantic import BaseModel
 
 from kudo.api import JsonObject, PipeFile, Task, TaskSpec
-from kudo.packages import OperatorFile
-from kudo.packages.model import ParametersFile
+from kudo.api.task_kinds import KINDS
+from kudo.packages.model import OperatorFile, ParametersFile
 from kudo.packages.shapes import Shape
-from kudo.tasks import KINDS
 from tools.package_files.fields import Field, fields, models
 
 _DIALECT: Final = "http://json-schema.org/draft-07/schema#"

@@ -10,12 +10,12 @@ from collections.abc import Sequence
 
 from kubectl_kudo import __version__
 from kubectl_kudo.catalogue import ROOT
-from kubectl_kudo.core.arguments import Args, Parser
-from kubectl_kudo.core.command import PROGRAM, Command, Group, find
-from kubectl_kudo.core.errors import ExitCode, bug, describe, exit_code
-from kubectl_kudo.core.terminal import cleaned_streams, without_colours
-from kubectl_kudo.shell.complete import complete
-from kubectl_kudo.verbosity import log_to_stderr, show_traceback
+from kubectl_kudo.commands.complete import complete
+from kubectl_kudo.session.arguments import Args, Parser
+from kubectl_kudo.session.command import PROGRAM, Command, Group, find
+from kubectl_kudo.session.errors import ExitCode, bug, describe, exit_code
+from kubectl_kudo.session.terminal import cleaned_streams, without_colours
+from kubectl_kudo.session.verbosity import log_to_stderr, show_traceback
 
 
 def main(argv: Sequence[str] | None = None) -> int:

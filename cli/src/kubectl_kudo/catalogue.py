@@ -1,49 +1,58 @@
 """The commands in the order of the help: the module of each, and the first sentence of its help."""
 
-from kubectl_kudo.core.command import Entry, Group
+from kubectl_kudo.session.command import Entry, Group
 
 _PLAN = Group(
     "plan",
     "Show, run, retry and cancel the plans of an instance.",
     {
         "status": Entry(
-            "plans.status",
+            "commands.plan.status",
             "Show the plan of an instance that runs or ran last, and what it waits for.",
         ),
         "history": Entry(
-            "plans.history",
+            "commands.plan.history",
             "Show the last runs: how long each took, how it ended, and who or what asked for it.",
         ),
-        "trigger": Entry("plans.trigger", "Run a plan of an instance, or restart the running one."),
-        "retry": Entry(
-            "plans.retry", "Go on with a plan that failed: finished steps stay finished."
+        "trigger": Entry(
+            "commands.plan.trigger", "Run a plan of an instance, or restart the running one."
         ),
-        "wait": Entry("plans.wait", "Wait until the running plan of an instance has ended."),
-        "cancel": Entry("plans.cancel", "End the running plan of an instance with FATAL_ERROR."),
+        "retry": Entry(
+            "commands.plan.retry", "Go on with a plan that failed: finished steps stay finished."
+        ),
+        "wait": Entry(
+            "commands.plan.wait", "Wait until the running plan of an instance has ended."
+        ),
+        "cancel": Entry(
+            "commands.plan.cancel", "End the running plan of an instance with FATAL_ERROR."
+        ),
     },
 )
 _PACKAGE_ADD = Group(
     "package add",
     "Add to a package, and keep how it is written.",
     {
-        "task": Entry("authoring.adding.task", "Add a task to a package."),
-        "plan": Entry("authoring.adding.plan", "Add a plan to a package."),
-        "parameter": Entry("authoring.adding.parameter", "Add a parameter to a package."),
-        "maintainer": Entry("authoring.adding.maintainer", "Add a maintainer to a package."),
-        "template": Entry("authoring.adding.template", "Add a template to a package."),
+        "task": Entry("commands.package.add.task", "Add a task to a package."),
+        "plan": Entry("commands.package.add.plan", "Add a plan to a package."),
+        "parameter": Entry("commands.package.add.parameter", "Add a parameter to a package."),
+        "maintainer": Entry("commands.package.add.maintainer", "Add a maintainer to a package."),
+        "template": Entry("commands.package.add.template", "Add a template to a package."),
     },
 )
 _PACKAGE_LIST = Group(
     "package list",
     "List what a package contains.",
     {
-        "tasks": Entry("authoring.listing.tasks", "List the tasks of a package."),
+        "tasks": Entry("commands.package.list.tasks", "List the tasks of a package."),
         "plans": Entry(
-            "authoring.listing.plans", "List the plans of a package with their phases and steps."
+            "commands.package.list.plans",
+            "List the plans of a package with their phases and steps.",
         ),
-        "parameters": Entry("authoring.listing.parameters", "List the parameters of a package."),
+        "parameters": Entry(
+            "commands.package.list.parameters", "List the parameters of a package."
+        ),
         "params": Entry(
-            "authoring.listing.params",
+            "commands.package.list.params",
             "List the parameters of a package, like `package list parameters`.",
         ),
     },
@@ -52,37 +61,37 @@ _PACKAGE = Group(
     "package",
     "Write, check and archive packages; no cluster is needed.",
     {
-        "new": Entry("authoring.new", "Write a first working package."),
+        "new": Entry("commands.package.new", "Write a first working package."),
         "add": _PACKAGE_ADD,
         "render": Entry(
-            "authoring.render",
+            "commands.package.render",
             "Print the objects that a plan would apply; no cluster is contacted.",
         ),
-        "docs": Entry("authoring.docs", "Print the reference of a package in Markdown."),
-        "create": Entry("authoring.create", "Write the archive of a package."),
+        "docs": Entry("commands.package.docs", "Print the reference of a package in Markdown."),
+        "create": Entry("commands.package.create", "Write the archive of a package."),
         "list": _PACKAGE_LIST,
-        "verify": Entry("packages.verify", "Check a package; no cluster is contacted."),
+        "verify": Entry("commands.package.verify", "Check a package; no cluster is contacted."),
     },
 )
 _REPO = Group(
     "repo",
     "Manage the repositories that packages are installed from.",
     {
-        "add": Entry("repositories.add", "Add a repository, after reading its index."),
+        "add": Entry("commands.repo.add", "Add a repository, after reading its index."),
         "list": Entry(
-            "repositories.list",
+            "commands.repo.list",
             "List the repositories; the one that commands use by default has a *.",
         ),
-        "remove": Entry("repositories.remove", "Remove repositories from the list."),
+        "remove": Entry("commands.repo.remove", "Remove repositories from the list."),
         "context": Entry(
-            "repositories.context", "Choose the repository that commands use by default."
+            "commands.repo.context", "Choose the repository that commands use by default."
         ),
         "index": Entry(
-            "repositories.index",
+            "commands.repo.index",
             "Write the index of the packages in a folder, which makes it a repository.",
         ),
         "serve": Entry(
-            "repositories.serve", "Serve the packages of a folder as a repository, until ctrl-C."
+            "commands.repo.serve", "Serve the packages of a folder as a repository, until ctrl-C."
         ),
     },
     {"rm": "remove"},
@@ -92,7 +101,7 @@ _DIAGNOSTICS = Group(
     "Collect what a bug report needs.",
     {
         "collect": Entry(
-            "diagnostics.collect", "Collect what a bug report needs, without secrets."
+            "commands.diagnostics.collect", "Collect what a bug report needs, without secrets."
         ),
     },
 )
@@ -101,52 +110,53 @@ ROOT = Group(
     "Install operators as KUDO packages, and run the plans of their instances.",
     {
         "init": Entry(
-            "init.init", "Install KUDO in the cluster: its CRDs, its webhook and its reconciler."
+            "commands.init",
+            "Install KUDO in the cluster: its CRDs, its webhook and its reconciler.",
         ),
-        "install": Entry("instances.install", "Install an operator, and create an instance of it."),
+        "install": Entry("commands.install", "Install an operator, and create an instance of it."),
         "update": Entry(
-            "instances.update", "Change parameters of an instance; the plan that they trigger runs."
+            "commands.update", "Change parameters of an instance; the plan that they trigger runs."
         ),
         "upgrade": Entry(
-            "instances.upgrade", "Upgrade an instance to the version of its operator in a package."
+            "commands.upgrade", "Upgrade an instance to the version of its operator in a package."
         ),
         "uninstall": Entry(
-            "instances.uninstall",
+            "commands.uninstall",
             "Delete an instance and what it created; its cleanup plan runs first, if it has one.",
         ),
         "suspend": Entry(
-            "control.suspend",
+            "commands.suspend",
             "Pause an instance: what was sent is observed, nothing more is sent "
             "until it is resumed.",
         ),
         "resume": Entry(
-            "control.resume",
+            "commands.resume",
             "End the pause of an instance: a plan that was held up goes on, one "
             "that waited begins.",
         ),
         "adopt": Entry(
-            "control.adopt",
+            "commands.adopt",
             "Record what an instance owns, in its Inventory; nothing else is changed.",
         ),
         "prune": Entry(
-            "control.prune",
+            "commands.prune",
             "Delete the orphans of an instance: objects that its plans applied and "
             "no task applies now.",
         ),
         "get": Entry(
-            "get.get",
+            "commands.get",
             "List the instances, operators or operatorversions, or what an instance owns.",
         ),
         "describe": Entry(
-            "get.describe",
+            "commands.describe",
             "Show one instance: parameters, plans, children, objects and recent events.",
         ),
         "why": Entry(
-            "diagnostics.why",
+            "commands.why",
             "Tell why instances are not ready: the cause first, then the next command to run.",
         ),
         "rbac": Entry(
-            "rbac.rbac",
+            "commands.rbac",
             "Print or check the rights that plans need from the service account that they act as.",
         ),
         "plan": _PLAN,
@@ -157,12 +167,14 @@ ROOT = Group(
         ),
         "repo": _REPO,
         "search": Entry(
-            "repositories.search", "List the packages of a repository whose name contains a text."
+            "commands.search", "List the packages of a repository whose name contains a text."
         ),
         "diagnostics": _DIAGNOSTICS,
         "completion": Entry(
-            "shell.completion", "Print a script with which a shell completes command lines."
+            "commands.completion", "Print a script with which a shell completes command lines."
         ),
-        "version": Entry("version", "Print the version of this plugin; no cluster is contacted."),
+        "version": Entry(
+            "commands.version", "Print the version of this plugin; no cluster is contacted."
+        ),
     },
 )

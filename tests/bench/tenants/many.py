@@ -1,7 +1,7 @@
 """Very many small things in one Instance: what they cost others, and the memory afterwards.
 
 Each input is sent as all others are, see `tests.bench.tenants.tenants`; those that end with
-COMPLETE are as large as the bounds allow (`kudo.bounds`).
+COMPLETE are as large as the bounds allow (`kudo.api.bounds`).
 """
 
 import asyncio
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from kudo import bounds
+from kudo.api import bounds
 from tests.bench.figures import Figure
 from tests.bench.tenants.table import ratio_of, reconciler_cpu
 from tests.bench.tenants.tenants import Row, Tenants

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from kudo.names import API_VERSION
+from kudo.api.names import API_VERSION
 from tests.e2e.chart.plans import apply
 from tests.e2e.chart.release import Component, Release
 from tests.e2e.objects import container, job, stateful_set

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from kubeio.client import Client
-from kudo.names import HERITAGE, LABEL_HERITAGE
+from kudo.api.names import HERITAGE, LABEL_HERITAGE
 from tests.faults.cells.matrix import Cell
 from tests.faults.cells.oracle import (
     STATE,

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from kubeio.resource import Resource
-from kudo.names import ANNOTATION_PLAN_UID
-from kudo_reconciler.resources import INVENTORIES
+from kudo.api.names import ANNOTATION_PLAN_UID
+from kudo_reconciler.common.resources import INVENTORIES
 from tests.support.build import Json
 from tests.support.cluster.resources import (
     CONFIG_MAPS,

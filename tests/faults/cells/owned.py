@@ -11,7 +11,7 @@ from typing import Final
 
 from kubeio.errors import NotFound
 from kubeio.resource import Resource
-from kudo.names import (
+from kudo.api.names import (
     ANNOTATION_ADOPT_REQUESTED,
     ANNOTATION_DELETE_WITH_INSTANCE,
     ANNOTATION_DELETION_POLICY,

@@ -6,7 +6,8 @@ from functools import cache
 from pathlib import Path
 
 from kubeio.client import Client
-from kudo.packages import read_package, to_objects
+from kudo.packages.convert import to_objects
+from kudo.packages.reader import read_package
 from tests.support.build import Json
 from tests.support.cluster.resources import INSTANCES, OPERATORS, VERSIONS
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import orjson
 
 from kubeio.kinds import EVENTS
-from kudo.names import FINALIZER_CLEANUP
-from kudo_reconciler.resources import INSTANCES, INVENTORIES
+from kudo.api.names import FINALIZER_CLEANUP
+from kudo_reconciler.common.resources import INSTANCES, INVENTORIES
 from tests.faults.injection.paths import Target, target_of
 
 Json = dict[str, object]

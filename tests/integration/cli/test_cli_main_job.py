@@ -10,7 +10,8 @@ import pytest
 import yaml
 
 from kubeio.resource import Resource
-from kudo.packages import read_package, to_objects
+from kudo.packages.convert import to_objects
+from kudo.packages.reader import read_package
 from tests.support import build, instances
 from tests.support.build import Json
 from tests.support.cluster.clients import new_namespace

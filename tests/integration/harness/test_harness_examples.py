@@ -12,8 +12,9 @@ import pytest
 from kubeio.client import Client
 from kubeio.errors import Forbidden
 from kubeio.kinds import NAMESPACES, PODS
-from kudo.packages import read_package, to_objects
-from kudo.rendering import render_objects, variables
+from kudo.packages.convert import to_objects
+from kudo.packages.reader import read_package
+from kudo.tasks.rendering import render_objects, variables
 from tests.integration.harness.whole_suites import files, kudo_test
 from tests.support.build import Json
 from tests.support.cluster.waiting import wait_until

@@ -3,7 +3,7 @@
 import pytest
 
 from kubeio.client import Client
-from kudo.health import needs_body
+from kudo.objects.health import needs_body
 from tests.integration.health import objects
 from tests.support import build, instances
 from tests.support.build import Json

@@ -5,7 +5,7 @@ import pytest
 from kubeio.cache.informer import Informer
 from kubeio.errors import Invalid
 from kudo.api import Instance
-from kudo_reconciler.keys import Key
+from kudo_reconciler.common.keys import Key
 from kudo_reconciler.store.instances import InstanceStore
 from kudo_reconciler.store.own_writes import OwnWrites
 from tests.support import build

@@ -13,7 +13,7 @@ from goyaml import load
 from kubeio.client import Client
 from kubeio.errors import Invalid
 from kubeio.resource import Resource
-from kudo import bounds
+from kudo.api import bounds
 from tests.support import build
 from tests.support.build import Json
 from tests.support.cluster.changes import edit

@@ -4,7 +4,7 @@ import pytest
 
 from kubeio.errors import Forbidden, NotFound
 from kubeio.resource import Resource
-from kudo import names
+from kudo.api import names
 from tests.support.build import Json
 from tests.support.cluster.clients import client_as
 from tests.support.cluster.waiting import wait_until

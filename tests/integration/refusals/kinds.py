@@ -6,10 +6,10 @@ from typing import Any
 from kubeio.client import Client
 from kubeio.errors import ApiError
 from kubeio.resource import Resource
-from kudo.api_errors.advice import advice
-from kudo.api_errors.classification import is_fatal
-from kudo.api_errors.typed_patch import Note, mended
-from kudo.names import FIELD_MANAGER
+from kudo.api.names import FIELD_MANAGER
+from kudo.objects.errors.advice import advice
+from kudo.objects.errors.classification import is_fatal
+from kudo.objects.errors.typed_patch import Note, mended
 from tests.support.build import Json
 from tests.support.cluster.resources import CONFIG_MAPS, DEPLOYMENTS, JOBS, NAMESPACES, POLICIES
 

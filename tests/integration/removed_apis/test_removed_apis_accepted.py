@@ -7,7 +7,7 @@ import pytest
 from kubeio.client import Client
 from kubeio.discovery import Discovery
 from kubeio.errors import UnknownKind
-from kudo.removed_apis import modernized
+from kudo.objects.removed_apis import modernized
 from tests.integration.removed_apis.yesterday import UPGRADED
 
 Json = dict[str, Any]

@@ -7,7 +7,7 @@ import pytest
 from kubeio.client import Client
 from kubeio.errors import Invalid
 from kubeio.resource import Resource
-from kudo.removed_apis import modernized
+from kudo.objects.removed_apis import modernized
 from tests.integration.removed_apis.yesterday import definition
 from tests.support.cluster.waiting import wait_until
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from kubeio.client import Client
 from kubeio.resource import Resource
-from kudo.rendering import render_objects
+from kudo.tasks.rendering import render_objects
 from tests.support.build import Json
 from tests.support.cluster.resources import (
     CONFIG_MAPS,

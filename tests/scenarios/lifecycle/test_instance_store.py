@@ -6,8 +6,8 @@ import pytest
 
 from kubeio.cache.informer import Informer
 from kudo.api import Instance, InstanceStatus, JsonObject
-from kudo_reconciler.errors import Outdated
-from kudo_reconciler.keys import Key, key_of
+from kudo_reconciler.common.errors import Outdated
+from kudo_reconciler.common.keys import Key, key_of
 from kudo_reconciler.store.instances import InstanceStore
 from kudo_reconciler.store.own_writes import OwnWrites
 from tests.support import build, instances

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from kudo.values.fingerprints import fingerprint
+from kudo.api.fingerprints import fingerprint
 from tests.support import build, instances
 from tests.support.build import Json
 from tests.support.cluster.changes import FINALIZER

@@ -8,8 +8,7 @@ from typing import Any
 from goyaml import load
 from kudo.jobs import HANDLERS as OF_RECONCILER
 from kudo.jobs import prepare, render, report_to, review
-from kudo.parameters import template
-from kudo.values import checks
+from kudo.parameters import template, values
 
 MARK = "LARGE"
 _make = render.make
@@ -28,7 +27,7 @@ def _make_or_fail(request: render.Request, *arguments: Any, **options: Any) -> A
 
 
 for module, name, function in (
-    (checks, "load", _load),
+    (values, "load", _load),
     (template, "load", _load),
     (render, "make", _make_or_fail),
 ):

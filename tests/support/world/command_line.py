@@ -82,7 +82,7 @@ async def run_command(arguments: Sequence[str], cluster: MemoryCluster, user: st
     out, err = io.StringIO(), io.StringIO()
     with (
         _kubeconfig() as path,
-        mock.patch("kubectl_kudo.core.session.Client", connect),
+        mock.patch("kubectl_kudo.session.session.Client", connect),
         mock.patch.dict(os.environ, environment()),
         contextlib.redirect_stdout(out),
         contextlib.redirect_stderr(err),

@@ -8,7 +8,7 @@ import pytest
 from kubeio.client import Client
 from kubeio.resource import Resource
 from kubeio.types import JsonObject
-from kudo.health import HEALTHY, State, health_of
+from kudo.objects.health import HEALTHY, State, health_of
 from tests.support.apiserver.cluster import MemoryCluster
 from tests.support.apiserver.controllers.workloads import Outcome
 from tests.support.loops.virtual_loop import run_virtually

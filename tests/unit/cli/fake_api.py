@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from kudo.api.crds import definitions
-from kudo.names import GROUP
+from kudo.api.names import GROUP
 from tests.support.apiserver.cluster import MemoryCluster
 from tests.support.apiserver.controllers.workloads import Outcome
 from tests.support.apiserver.network.http import HttpServer

@@ -3,9 +3,9 @@
 from typing import Any
 
 from kudo.api import Instance, OperatorVersion
-from kudo.identity import InstanceIdentity
+from kudo.api.identity import InstanceIdentity
 from kudo.objects.inventory.record import Entry, Place, inventory_of
-from kudo.runs.last_run import configuration_now
+from kudo.plans.runs.last_run import configuration_now
 from tests.unit.cli.fake_api import FakeApi
 
 JsonObject = dict[str, Any]

@@ -7,7 +7,7 @@ import pytest
 
 import kubectl_kudo
 from kubectl_kudo.catalogue import ROOT
-from kubectl_kudo.core.command import Command, Group
+from kubectl_kudo.session.command import Command, Group
 from tests.unit.cli.conftest import Cli
 from tests.unit.cli.imports import imported
 
@@ -52,18 +52,18 @@ def test_each_help_has_a_sentence_and_fits_into_100_columns(run: Cli) -> None:
 @pytest.mark.parametrize(
     ("argv", "own"),
     [
-        (["-n", "kitchen", "-v", "1", "plan", "wait", "--help"], {"plans.wait"}),
+        (["-n", "kitchen", "-v", "1", "plan", "wait", "--help"], {"commands.plan.wait"}),
         (["--help"], set()),
         (["package", "--help"], set()),
         (["package", "add", "--help"], set()),
         (["brew"], set()),
         (["__complete", "plan", ""], set()),
-        (["__complete", "plan", "wait", "--"], {"plans.wait"}),
+        (["__complete", "plan", "wait", "--"], {"commands.plan.wait"}),
     ],
 )
 def test_only_the_named_command_is_imported(argv: list[str], own: set[str]) -> None:
     loaded = imported(f"from kubectl_kudo.__main__ import main; main({argv!r})")
     commands = {f"kubectl_kudo.{module}" for *_, module in modules(ROOT)}
     # Completion knows the shells from the command that prints their scripts.
-    commands.discard("kubectl_kudo.shell.completion")
+    commands.discard("kubectl_kudo.commands.completion")
     assert loaded & commands == {f"kubectl_kudo.{module}" for module in own}

@@ -14,8 +14,8 @@ import yaml
 
 from kubectl_kudo.__main__ import main
 from kubectl_kudo.catalogue import ROOT
-from kubectl_kudo.core.command import Command
-from kubectl_kudo.core.terminal import clean
+from kubectl_kudo.session.command import Command
+from kubectl_kudo.session.terminal import clean
 from tests.support.terminals.stream import TerminalStream
 from tests.unit.cli import hostile
 from tests.unit.cli.conftest import Cli, Ran

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_kudo.verbosity import RequestLog
+from kubectl_kudo.session.verbosity import RequestLog
 from kubeio.connection.tracing import Answered, Sent
 from tests.unit.cli.conftest import KUBECONFIG, Cli
 from tests.unit.cli.fake_api import FakeApi

@@ -10,7 +10,7 @@ from tests.unit.cli.imports import imported
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 GROUPS = ("", "plan", "package", "package add", "package list", "repo")
-HEAVY = ("aiohttp", "kubeio.client", "kudo.api", "pydantic")
+HEAVY = ("aiohttp", "kubeio.client", "kudo.api.base", "pydantic")
 
 
 def test_version_and_the_help_of_groups_import_nothing_heavy() -> None:

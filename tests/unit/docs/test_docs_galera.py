@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from kudo.packages import read_package, to_objects
-from kudo.rendering import render_objects, variables
+from kudo.packages.convert import to_objects
+from kudo.packages.reader import read_package
+from kudo.tasks.rendering import render_objects, variables
 from tests.support.build import Json
 from tests.support.pages import sections
 

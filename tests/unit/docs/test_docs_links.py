@@ -89,11 +89,11 @@ def exists(name: str) -> bool:
     ("name", "found"),
     [
         ("kudo.admission", True),
-        ("kudo.execution.entries._roll_up", True),
+        ("kudo.plans.execution.entries._roll_up", True),
         ("kudo_reconciler.objects.ownership.Ownership.claim", True),
         ("serving.limits.PortLimits.request_bytes", True),
         ("kudo.admission.rule", False),
-        ("kudo.execution.entries.roll_up", False),
+        ("kudo.plans.execution.entries.roll_up", False),
         ("kudo_reconciler.objects.ownership.Ownership.claims", False),
         ("kudos.admission", False),
     ],
@@ -103,8 +103,8 @@ def test_a_dotted_name_is_a_module_or_an_attribute(name: str, found: bool) -> No
 
 
 def test_dotted_names_are_told_from_other_words() -> None:
-    text = "`kudo.health`, `a.B._c`, `kudo`, `kudo/health.py`, `v1.30`, kudo.names"
-    assert dotted_names(text) == ["kudo.health", "a.B._c"]
+    text = "`kudo.objects.health`, `a.B._c`, `kudo`, `kudo/health.py`, `v1.30`, kudo.api.names"
+    assert dotted_names(text) == ["kudo.objects.health", "a.B._c"]
 
 
 def test_a_section_ends_at_the_next_heading_of_its_level() -> None:
@@ -115,7 +115,7 @@ def test_a_section_ends_at_the_next_heading_of_its_level() -> None:
     ("text", "found"),
     [
         ("see `kudo/health.py` and `cli/`", ["kudo/health.py", "cli/"]),
-        ("`make lint`, `kudo.health`, `v1/Pod`, `/mutate`, `--help`", []),
+        ("`make lint`, `kudo.objects.health`, `v1/Pod`, `/mutate`, `--help`", []),
         ("[a page](docs/plans.md) and `Makefile`", []),
     ],
 )

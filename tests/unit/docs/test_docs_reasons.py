@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from kudo.runs import conditions
-from kudo.runs.suspension import RESUMED
+from kudo.plans.runs import conditions
+from kudo.plans.runs.suspension import RESUMED
 from kudo_reconciler.metrics.labels import NO_REASON, OTHER, RUN_REASONS, STOPPED
 from tests.unit.docs.pages import ROOT
 

@@ -15,7 +15,7 @@ from kudo.api import (
     RunRecord,
 )
 from tests.unit.docs.pages import ROOT, section
-from tests.unit.kudo.runs.test_conditions_by_state import STATES, kstatus
+from tests.unit.kudo.plans.runs.test_conditions_by_state import STATES, kstatus
 
 PAGE = (ROOT / "docs" / "runs.md").read_text()
 _YAML = re.compile(r"^```yaml\n(.*?)^```$", re.DOTALL | re.MULTILINE)

@@ -6,9 +6,12 @@ from collections.abc import Iterator, Mapping
 import pytest
 
 from kudo.authoring.preview import preview_instance
-from kudo.packages import Located, PackageFiles, parse_package, resolve, to_objects
-from kudo.packages.location import FolderLocation
-from kudo.rendering import render, variables
+from kudo.packages.convert import to_objects
+from kudo.packages.files import PackageFiles
+from kudo.packages.location import FolderLocation, Located
+from kudo.packages.reader import parse_package
+from kudo.packages.resolution import resolve
+from kudo.tasks.rendering import render, variables
 from tests.unit.docs.pages import ROOT
 
 PAGE = (ROOT / "docs" / "templates.md").read_text()

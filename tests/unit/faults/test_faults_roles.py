@@ -5,7 +5,7 @@ from typing import Any
 import orjson
 import pytest
 
-from kudo.names import FINALIZER_CLEANUP
+from kudo.api.names import FINALIZER_CLEANUP
 from tests.faults.injection.paths import Target, target_of
 from tests.faults.injection.roles import write_of
 

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from kudo.packages import read_package, to_objects
-from kudo.rendering import render_objects, variables
+from kudo.packages.convert import to_objects
+from kudo.packages.reader import read_package
+from kudo.tasks.rendering import render_objects, variables
 
 PACKAGE = Path(__file__).resolve().parents[3] / "examples" / "galera"
 A, B = "2205aaf7-e770-11f1-abf6-13ca5a4b8746", "d944a5f8-e76d-11f1-9efc-6620646719ca"

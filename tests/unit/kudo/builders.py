@@ -9,7 +9,7 @@ from typing import Any
 
 from kudo.admission import Decision, Request, Review, mutate, validate
 from kudo.api import Instance, JsonObject, OperatorVersion
-from kudo.runs.last_run import record_of
+from kudo.plans.runs.last_run import record_of
 from tests.support.apiserver.writes.patches import apply_json_patch
 
 PLANS = ("deploy", "update", "upgrade", "custom", "cleanup")

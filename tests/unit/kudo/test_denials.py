@@ -17,18 +17,18 @@ ROOT = Path(__file__).resolve().parents[3]
 DENYING = (
     "libs/kudo/src/kudo/admission/*.py",
     "libs/kudo/src/kudo/api/instance.py",
-    "libs/kudo/src/kudo/execution/limits.py",
+    "libs/kudo/src/kudo/plans/execution/limits.py",
     "libs/kudo/src/kudo/jobs/*.py",
     "libs/kudo/src/kudo/parameters/check.py",
-    "libs/kudo/src/kudo/runs/*.py",
-    "libs/kudo/src/kudo/tenancy.py",
+    "libs/kudo/src/kudo/plans/runs/*.py",
     "services/reconciler/src/kudo_reconciler/controller/*.py",
     "services/webhook/src/kudo_webhook/*.py",
-    "cli/src/kubectl_kudo/core/dry_run.py",
-    "cli/src/kubectl_kudo/core/errors.py",
-    "cli/src/kubectl_kudo/instances/upgrading/*.py",
+    "cli/src/kubectl_kudo/session/dry_run.py",
+    "cli/src/kubectl_kudo/session/errors.py",
+    "cli/src/kubectl_kudo/commands/upgrade.py",
+    "cli/src/kubectl_kudo/instances/upgrade_checks.py",
     "cli/src/kubectl_kudo/packages/install_checks.py",
-    "cli/src/kubectl_kudo/plans/retry.py",
+    "cli/src/kubectl_kudo/commands/plan/retry.py",
 )
 FEWEST_WORDS = 6
 POLICIES_ALONE = ("MutatingWebhookMissing", "OperatorVersionImmutable")

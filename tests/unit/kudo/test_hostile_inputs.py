@@ -6,10 +6,10 @@ How each ends in a worker process, and what its sender is told, is tested on rea
 
 import pytest
 
-from kudo.bounds import too_large
-from kudo.rendering import Engine, render_objects
-from kudo.tasks import FatalTaskError
-from kudo.values.checks import Checker, CheckResults
+from kudo.api.bounds import too_large
+from kudo.api.task_kinds import FatalTaskError
+from kudo.parameters.values import Checker, CheckResults
+from kudo.tasks.rendering import Engine, render_objects
 from tests.support.hostile import End, Input, inputs
 
 INPUTS = {str(sent): sent for sent in inputs()}

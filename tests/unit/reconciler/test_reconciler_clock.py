@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubeio.connection.dates import ServerDate
-from kudo_reconciler.clock import ApiServerClock
+from kudo_reconciler.common.clock import ApiServerClock
 
 START = datetime(2026, 11, 23, 6, 40, tzinfo=UTC)
 HOUR = timedelta(hours=1)
-LOGGER = "kudo_reconciler.clock"
+LOGGER = "kudo_reconciler.common.clock"
 
 
 @dataclass

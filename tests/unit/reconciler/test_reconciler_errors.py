@@ -1,6 +1,6 @@
 """What the log says of an unexpected exception."""
 
-from kudo_reconciler.errors import described
+from kudo_reconciler.common.errors import described
 
 
 def _broken() -> None:

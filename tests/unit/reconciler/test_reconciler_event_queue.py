@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 import pytest
 
 from kubeio.backoff import Backoff
-from kudo.identity import InstanceIdentity
-from kudo_reconciler.event_queue import Event, EventQueue
-from kudo_reconciler.fairness import Fairness
+from kudo.api.identity import InstanceIdentity
+from kudo_reconciler.common.fairness import Fairness
+from kudo_reconciler.events.queue import Event, EventQueue
 from serving.shares import Share
 from tests.support.loops.virtual_loop import run_virtually
 

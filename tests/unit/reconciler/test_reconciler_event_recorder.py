@@ -13,12 +13,12 @@ from aiohttp import web
 
 from kubeio.client import Client
 from kudo.api import ExecutionStatus, Instance, JsonObject
-from kudo.identity import identity
-from kudo.moments import rfc3339
-from kudo_reconciler.clock import SystemClock
-from kudo_reconciler.events import EventRecorder, EventTimes
-from kudo_reconciler.fairness import Fairness
-from kudo_reconciler.keys import Key
+from kudo.api.identity import identity
+from kudo.api.moments import rfc3339
+from kudo_reconciler.common.clock import SystemClock
+from kudo_reconciler.common.fairness import Fairness
+from kudo_reconciler.common.keys import Key
+from kudo_reconciler.events.writer import EventRecorder, EventTimes
 from kudo_reconciler.metrics.metrics import Metrics
 from serving.namespaces import Tally
 from serving.shares import Share

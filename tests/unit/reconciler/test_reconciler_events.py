@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kudo_reconciler.events import event_name
+from kudo_reconciler.events.writer import event_name
 
 LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 VALID = re.compile(rf"{LABEL}(\.{LABEL})*")

@@ -13,10 +13,10 @@ import yaml
 from kubeio.client import Client
 from kubeio.connection.config import ClusterConfig
 from kudo_reconciler.app import App
+from kudo_reconciler.common.fairness import USUAL, Fairness, fairness_options
+from kudo_reconciler.common.keys import Key
 from kudo_reconciler.environment import Environment
 from kudo_reconciler.execution.operations import Operation, Operations
-from kudo_reconciler.fairness import USUAL, Fairness, fairness_options
-from kudo_reconciler.keys import Key
 from kudo_reconciler.metrics.metrics import Metrics
 from kudo_reconciler.settings import Settings
 from serving.namespaces import Measure, as_text, report

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from kubeio.leader_election.elector import LeaseTimes
-from kudo.tenancy import Tenancy
-from kudo.watched import WatchedKinds
-from kudo_reconciler.fairness import Fairness, fairness_options
+from kudo.admission.tenancy import Tenancy
+from kudo.api.watched import WatchedKinds
+from kudo_reconciler.common.fairness import Fairness, fairness_options
 from kudo_reconciler.settings import Settings
 from serving.shares import Share
 from serving.worker_pool import WorkerSettings

@@ -3,7 +3,7 @@
 import pytest
 
 from kubectl_kudo.catalogue import ROOT
-from kubectl_kudo.core.command import Group
+from kubectl_kudo.session.command import Group
 from tests.unit.record.commands.subject import recorded
 from tests.unit.record.comparing import assert_complete, assert_recorded
 from tests.unit.record.subjects import on_disk, written

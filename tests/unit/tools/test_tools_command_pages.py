@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from kubectl_kudo.catalogue import ROOT
-from kubectl_kudo.core.errors import ExitCode
+from kubectl_kudo.session.errors import ExitCode
 from tools.command_pages import PAGES, commands, main, pages
 
 

@@ -12,13 +12,14 @@ from pydantic import BaseModel
 from pydantic import Field as ModelField
 
 from kudo.api import Task, TaskSpec
+from kudo.api.problems import Problem
+from kudo.api.task_kinds import KINDS, FatalTaskError, check_task
 from kudo.authoring.skeleton import NewPackage, skeleton
-from kudo.packages import OperatorFile, PackageFiles, parse_package
-from kudo.packages.model import ParametersFile
+from kudo.packages.files import PackageFiles
+from kudo.packages.model import OperatorFile, ParametersFile
 from kudo.packages.parse import parse_operator, parse_parameters
+from kudo.packages.reader import parse_package
 from kudo.packages.shapes import Shape
-from kudo.problems import Problem
-from kudo.tasks import KINDS, FatalTaskError, check_task
 from kudo.verification.fields import fields_are_known
 from tests.support.build import Json
 from tests.support.json_schema import faults

@@ -23,8 +23,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from kubeio.client import Client
+from kudo.admission.tenancy import is_granted
 from kudo.api import JsonObject, OperatorVersion
-from kudo.tenancy import is_granted
 from kudo_webhook.app import Listening, serve_admission
 from kudo_webhook.settings import Settings
 from kudo_webhook.versions import VersionSource, VersionUnreadable, slim

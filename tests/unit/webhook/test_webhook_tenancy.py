@@ -9,9 +9,9 @@ import orjson
 import pytest
 import pytest_asyncio
 
+from kudo.admission.tenancy import Tenancy
 from kudo.api import JsonObject, OperatorVersion
-from kudo.names import ANNOTATION_ALLOW_FROM
-from kudo.tenancy import Tenancy
+from kudo.api.names import ANNOTATION_ALLOW_FROM
 from kudo_webhook.reviewing import INLINE_BODY
 from kudo_webhook.settings import Settings
 from tests.unit.webhook.harness import (

@@ -11,10 +11,10 @@ from aiohttp import web
 
 from kubeio.client import Client
 from kubeio.connection.config import ClusterConfig
+from kudo.admission.tenancy import LONGEST_GRANT
 from kudo.api import JsonObject
-from kudo.bounds import TOO_LARGE
-from kudo.names import ANNOTATION_ALLOW_FROM
-from kudo.tenancy import LONGEST_GRANT
+from kudo.api.bounds import TOO_LARGE
+from kudo.api.names import ANNOTATION_ALLOW_FROM
 from kudo_webhook.versions import InformedVersions, VersionTooLarge, VersionUnreadable, slim
 from tests.unit.webhook.harness import until
 

@@ -3,13 +3,13 @@
 from dataclasses import dataclass, field
 
 from kubectl_kudo.accounts.mode import mode_of, pod_spec
-from kubectl_kudo.core.output import JsonObject, talk
+from kubectl_kudo.session.output import JsonObject, talk
 from kubeio.client import Client
 from kubeio.errors import Forbidden, NotFound
 from kubeio.kinds import DEPLOYMENTS, NAMESPACES
+from kudo.admission.tenancy import DEFAULT_ACCOUNT, Tenancy, account_of
 from kudo.api import Instance
-from kudo.names import ANNOTATION_SERVICE_ACCOUNT
-from kudo.tenancy import DEFAULT_ACCOUNT, Tenancy, account_of
+from kudo.api.names import ANNOTATION_SERVICE_ACCOUNT
 
 DEFAULT_NAMESPACE = "kudo-system"
 RECONCILER = "kudo-reconciler"

@@ -7,17 +7,17 @@ from itertools import islice
 from kubectl_kudo.accounts.actors import Accounts, Reconciler
 from kubectl_kudo.accounts.reviews import Account, Question, Reviews, questions_of
 from kubectl_kudo.accounts.rights import Known, RightsInCluster, Versions
-from kubectl_kudo.core.cells import printable
-from kubectl_kudo.core.errors import describe
-from kubectl_kudo.core.output import JsonObject
-from kubectl_kudo.core.session import Session
+from kubectl_kudo.session.cells import printable
+from kubectl_kudo.session.errors import describe
+from kubectl_kudo.session.output import JsonObject
+from kubectl_kudo.session.session import Session
 from kubeio.errors import Forbidden, NotFound
 from kubeio.kinds import SERVICE_ACCOUNTS
 from kubeio.names import is_subdomain
+from kudo.admission.tenancy import is_granted, is_reserved
 from kudo.api import Instance
-from kudo.names import ANNOTATION_ALLOW_FROM
+from kudo.api.names import ANNOTATION_ALLOW_FROM
 from kudo.permissions import Rights
-from kudo.tenancy import is_granted, is_reserved
 
 NOTHING: Known = {}
 _LONGEST = 200

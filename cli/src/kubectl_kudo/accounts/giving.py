@@ -8,12 +8,12 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 
 from kubectl_kudo.accounts.objects import Document, Owner, documents_of
-from kubectl_kudo.core.cells import printable
-from kubectl_kudo.core.errors import CliError, ExitCode, describe
-from kubectl_kudo.core.kinds import FIELD_MANAGER
-from kubectl_kudo.core.output import JsonObject, warn
-from kubectl_kudo.core.report import Report
-from kubectl_kudo.core.session import Session
+from kubectl_kudo.session.cells import printable
+from kubectl_kudo.session.errors import CliError, ExitCode, describe
+from kubectl_kudo.session.kinds import FIELD_MANAGER
+from kubectl_kudo.session.output import JsonObject, warn
+from kubectl_kudo.session.report import Report
+from kubectl_kudo.session.session import Session
 from kubeio.errors import ApiError, Conflict, NotFound
 from kubeio.kinds import CLUSTER_ROLE_BINDINGS, ROLE_BINDINGS, SERVICE_ACCOUNTS
 from kubeio.resource import Resource

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from kubectl_kudo.core.output import JsonObject
+from kubectl_kudo.session.output import JsonObject
 
 _FLAG: Final = "--tenancy="
 _MODES: Final = frozenset({"strict", "compat"})

@@ -10,8 +10,8 @@ from itertools import chain, repeat
 
 from kubectl_kudo.accounts.actors import Reconciler
 from kubectl_kudo.accounts.names import cluster_role_name, role_name
-from kubectl_kudo.core.cells import printable
-from kubectl_kudo.core.output import JsonObject
+from kubectl_kudo.session.cells import printable
+from kubectl_kudo.session.output import JsonObject
 from kubeio.kinds import (
     CLUSTER_ROLE_BINDINGS,
     CLUSTER_ROLES,
@@ -20,9 +20,9 @@ from kubeio.kinds import (
     SERVICE_ACCOUNTS,
 )
 from kubeio.resource import Resource
+from kudo.admission.tenancy import DEFAULT_ACCOUNT
+from kudo.packages.readable_yaml import dump
 from kudo.permissions import Rights, Rule
-from kudo.readable_yaml import dump
-from kudo.tenancy import DEFAULT_ACCOUNT
 
 _MOST_SOURCES = 10
 _LONGEST = 500

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 
-from kubectl_kudo.core.errors import CliError, ExitCode
-from kubectl_kudo.core.output import JsonObject
+from kubectl_kudo.session.errors import CliError, ExitCode
+from kubectl_kudo.session.output import JsonObject
 from kubeio.client import Client
 from kubeio.errors import Forbidden
 from kubeio.resource import Resource

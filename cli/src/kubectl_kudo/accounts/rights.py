@@ -5,14 +5,14 @@ from collections.abc import Iterable, Mapping
 
 from pydantic import ValidationError
 
-from kubectl_kudo.core.kinds import OPERATOR_VERSIONS
-from kubectl_kudo.core.output import JsonObject
+from kubectl_kudo.session.kinds import OPERATOR_VERSIONS
+from kubectl_kudo.session.output import JsonObject
 from kubeio.client import Client
 from kubeio.discovery import Discovery
 from kubeio.errors import NotFound, UnknownKind
 from kudo.api import Instance, OperatorVersion
-from kudo.children import VersionKey, dependencies_of
 from kudo.permissions import Kind, Needs, Rights, Served, needs_of, rights_of, successor
+from kudo.tasks.kudo_operator import VersionKey, dependencies_of
 
 _SECONDS = 20.0
 """Time for the rendering of one Instance and its children."""

@@ -8,13 +8,13 @@ from kubectl_kudo.accounts.actors import Reconciler, installed_reconciler
 from kubectl_kudo.accounts.checker import Checker, Finding
 from kubectl_kudo.accounts.reviews import Account
 from kubectl_kudo.accounts.rights import Known
-from kubectl_kudo.core.arguments import Args
-from kubectl_kudo.core.errors import CliError, ExitCode
-from kubectl_kudo.core.output import JsonObject, warn
-from kubectl_kudo.core.session import Session
+from kubectl_kudo.session.arguments import Args
+from kubectl_kudo.session.errors import CliError, ExitCode
+from kubectl_kudo.session.output import JsonObject, warn
+from kubectl_kudo.session.session import Session
 from kubeio.errors import ApiError
+from kudo.admission.tenancy import Tenancy
 from kudo.api import Instance
-from kudo.tenancy import Tenancy
 
 _UNCHECKED = "so the rights that the plans need are not checked"
 _OWNER = "update instances/finalizers.kudo.dev"

@@ -1,1 +1,1 @@
-"""`kubectl kudo diagnostics`: collects what a bug report needs."""
+"""What is wrong with an installation or an Instance, and what a bug report needs."""

@@ -14,8 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from kubectl_kudo.core.errors import CliError
-from kubectl_kudo.core.output import JsonObject, one
+from kubectl_kudo.session.errors import CliError
+from kubectl_kudo.session.output import JsonObject, one
 
 _ARCHIVES: Final = (".tgz", ".tar.gz")
 _UNSAFE: Final = re.compile(r"[^A-Za-z0-9._-]")

@@ -5,19 +5,19 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from kubectl_kudo.core.output import JsonObject
 from kubectl_kudo.diagnostics import findings
 from kubectl_kudo.diagnostics.families import Member
 from kubectl_kudo.diagnostics.finding import Finding
 from kubectl_kudo.diagnostics.installation import LEASE, Installation
 from kubectl_kudo.diagnostics.installation_findings import of_installation, until_when_valid
-from kubectl_kudo.inventory.live import Condition, Live
-from kubectl_kudo.state.explanations import waiting_steps
-from kubectl_kudo.state.next_commands import flags_of
-from kubectl_kudo.state.plan_view import is_pending, shown_plan
-from kubectl_kudo.state.runs import key_of
-from kubectl_kudo.state.summary_line import NO_LEADER, is_settled, summary_line
-from kubectl_kudo.state.waited_objects import waited_objects
+from kubectl_kudo.reading.explanations import waiting_steps
+from kubectl_kudo.reading.inventory.live import Condition, Live
+from kubectl_kudo.reading.next_commands import flags_of
+from kubectl_kudo.reading.plan_view import is_pending, shown_plan
+from kubectl_kudo.reading.runs import key_of
+from kubectl_kudo.reading.summary_line import NO_LEADER, is_settled, summary_line
+from kubectl_kudo.reading.waited_objects import waited_objects
+from kubectl_kudo.session.output import JsonObject
 from kubeio.kinds import JOBS, PODS
 
 _AT_ONCE: Final = timedelta()

@@ -15,11 +15,6 @@ from pathlib import Path
 from typing import Final
 
 from kubectl_kudo import __version__
-from kubectl_kudo.core.arguments import Args
-from kubectl_kudo.core.errors import CliError, ExitCode, UsageError
-from kubectl_kudo.core.naming import name_fault
-from kubectl_kudo.core.output import JsonObject, say, talk
-from kubectl_kudo.core.session import Session, connect
 from kubectl_kudo.diagnostics import findings, installation_findings
 from kubectl_kudo.diagnostics.bundle import Bundle, file_name, new_bundle
 from kubectl_kudo.diagnostics.families import FamilyReader, Member, list_name
@@ -28,10 +23,15 @@ from kubectl_kudo.diagnostics.logs import Log, LogWriter, logs_of
 from kubectl_kudo.diagnostics.reading import Reader
 from kubectl_kudo.diagnostics.summary import SUMMARY, summary
 from kubectl_kudo.redaction.objects import Redactor
+from kubectl_kudo.session.arguments import Args
+from kubectl_kudo.session.errors import CliError, ExitCode, UsageError
+from kubectl_kudo.session.naming import name_fault
+from kubectl_kudo.session.output import JsonObject, say, talk
+from kubectl_kudo.session.session import Session, connect
 from kubeio.errors import ApiError
 from kubeio.kinds import EVENTS, PODS
 from kubeio.resource import Resource, split_api_version
-from kudo.known_secrets import KnownValues
+from kudo.api.known_secrets import KnownValues
 
 _LOGS_AT_A_TIME: Final = 3
 _PORT: Final = "prometheus.io/port"

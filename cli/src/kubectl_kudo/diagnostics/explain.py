@@ -5,20 +5,20 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
-from kubectl_kudo.core.arguments import Args
-from kubectl_kudo.core.errors import UsageError
-from kubectl_kudo.core.kinds import INSTANCES, INVENTORIES
-from kubectl_kudo.core.naming import name_fault
-from kubectl_kudo.core.output import JsonObject, one, show
-from kubectl_kudo.core.session import Session
 from kubectl_kudo.diagnostics.causes import Explained, explained
 from kubectl_kudo.diagnostics.explained_text import as_data, blocks_of
 from kubectl_kudo.diagnostics.families import FamilyReader, Member
 from kubectl_kudo.diagnostics.installation import read_services
 from kubectl_kudo.diagnostics.reading import Reader
-from kubectl_kudo.inventory.live import Condition, Live, read_live
-from kubectl_kudo.inventory.recorded import identity_of, read_record
-from kubectl_kudo.state.summary_line import is_settled
+from kubectl_kudo.reading.inventory.live import Condition, Live, read_live
+from kubectl_kudo.reading.inventory.recorded import identity_of, read_record
+from kubectl_kudo.reading.summary_line import is_settled
+from kubectl_kudo.session.arguments import Args
+from kubectl_kudo.session.errors import UsageError
+from kubectl_kudo.session.kinds import INSTANCES, INVENTORIES
+from kubectl_kudo.session.naming import name_fault
+from kubectl_kudo.session.output import JsonObject, one, show
+from kubectl_kudo.session.session import Session
 from kubeio.kinds import (
     DAEMON_SETS,
     DEPLOYMENTS,

@@ -4,14 +4,14 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from kubectl_kudo.core.blocks import Block, Mark, Prose
-from kubectl_kudo.core.cells import printable
-from kubectl_kudo.core.output import JsonObject
 from kubectl_kudo.diagnostics.causes import Explained
 from kubectl_kudo.diagnostics.finding import Finding
 from kubectl_kudo.diagnostics.installation import FOLDER
 from kubectl_kudo.diagnostics.reading import Failure
-from kubectl_kudo.state.next_commands import flags_of
+from kubectl_kudo.reading.next_commands import flags_of
+from kubectl_kudo.session.blocks import Block, Mark, Prose
+from kubectl_kudo.session.cells import printable
+from kubectl_kudo.session.output import JsonObject
 
 _MOST: Final = 10
 """Findings beside the cause that are told."""

@@ -5,12 +5,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from kubectl_kudo.core.kinds import INSTANCES, INVENTORIES, OPERATOR_VERSIONS, OPERATORS
-from kubectl_kudo.core.output import JsonObject
 from kubectl_kudo.diagnostics.bundle import file_name
 from kubectl_kudo.diagnostics.owned import Found, Reference, owned_by, references
 from kubectl_kudo.diagnostics.reading import Reader
-from kubectl_kudo.state.children import Names, family
+from kubectl_kudo.reading.children import Names, family
+from kubectl_kudo.session.kinds import INSTANCES, INVENTORIES, OPERATOR_VERSIONS, OPERATORS
+from kubectl_kudo.session.output import JsonObject
 from kubeio.discovery import Discovery
 from kubeio.kinds import (
     CLUSTER_ROLE_BINDINGS,
@@ -32,7 +32,7 @@ from kubeio.kinds import (
     STATEFUL_SETS,
 )
 from kubeio.resource import Resource
-from kudo.names import GROUP, LABEL_INSTANCE, LABEL_OPERATOR
+from kudo.api.names import GROUP, LABEL_INSTANCE, LABEL_OPERATOR
 from kudo.objects.sharing import sharers
 
 MOST_OBJECTS: Final = 1000

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from kubectl_kudo.core.output import JsonObject
-from kubectl_kudo.state.runs import message_of
+from kubectl_kudo.reading.runs import message_of
+from kubectl_kudo.session.output import JsonObject
 
 _TEXT: Final = 400
 

@@ -6,8 +6,6 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from kubectl_kudo.core.kinds import INSTANCES
-from kubectl_kudo.core.output import JsonObject
 from kubectl_kudo.diagnostics.families import Member, owners_of
 from kubectl_kudo.diagnostics.finding import (
     Finding,
@@ -18,10 +16,12 @@ from kubectl_kudo.diagnostics.finding import (
     shown,
     told,
 )
-from kubectl_kudo.state.next_commands import flags_of
-from kubectl_kudo.state.runs import key_of, message_of
-from kubectl_kudo.state.suspension import is_suspended
-from kubectl_kudo.state.waited_objects import waited_objects
+from kubectl_kudo.reading.next_commands import flags_of
+from kubectl_kudo.reading.runs import key_of, message_of
+from kubectl_kudo.reading.suspension import is_suspended
+from kubectl_kudo.reading.waited_objects import waited_objects
+from kubectl_kudo.session.kinds import INSTANCES
+from kubectl_kudo.session.output import JsonObject
 from kubeio.kinds import (
     DAEMON_SETS,
     DEPLOYMENTS,
@@ -29,8 +29,8 @@ from kubeio.kinds import (
     PERSISTENT_VOLUME_CLAIMS,
     STATEFUL_SETS,
 )
-from kudo import finalizers
-from kudo.api_errors.webhooks import unreached_webhook
+from kudo.objects import finalizers
+from kudo.objects.errors.webhooks import unreached_webhook
 
 LONG: Final = timedelta(minutes=10)
 """How long a plan may run, or a pod may wait, before it is worth a word."""
@@ -303,7 +303,7 @@ def of_pod(
     patience: timedelta = LONG,
 ) -> Iterator[Finding]:
     """Yield what looks wrong with a pod and its containers."""
-    from kudo.health import advice_on, problem_of  # the models cost a fifth of a second
+    from kudo.objects.health import advice_on, problem_of  # the models cost a fifth of a second
 
     problem = problem_of(pod)
     for finding in _of_pod(pod, last_lines, now, patience):

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from kubectl_kudo.core.kinds import DEFINED
-from kubectl_kudo.core.output import JsonObject
 from kubectl_kudo.diagnostics.families import when
 from kubectl_kudo.diagnostics.reading import Reader
+from kubectl_kudo.session.kinds import DEFINED
+from kubectl_kudo.session.output import JsonObject
 from kubeio.kinds import (
     CONFIG_MAPS,
     CRDS,

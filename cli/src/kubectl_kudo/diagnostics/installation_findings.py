@@ -6,8 +6,6 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
-from kubectl_kudo.core.kinds import DEFINED
-from kubectl_kudo.core.output import JsonObject
 from kubectl_kudo.diagnostics.certificates import expiries
 from kubectl_kudo.diagnostics.finding import (
     Finding,
@@ -19,8 +17,10 @@ from kubectl_kudo.diagnostics.finding import (
 )
 from kubectl_kudo.diagnostics.findings import of_object
 from kubectl_kudo.diagnostics.installation import LEASE, Installation
+from kubectl_kudo.session.kinds import DEFINED
+from kubectl_kudo.session.output import JsonObject
 from kubeio.kinds import DEPLOYMENTS, ENDPOINT_SLICES, LEASES, SECRETS, STATEFUL_SETS
-from kudo.names import VERSION
+from kudo.api.names import VERSION
 
 SOON: Final = timedelta(days=7)
 _SERVICES: Final = ("kudo-webhook", "kudo-reconciler")

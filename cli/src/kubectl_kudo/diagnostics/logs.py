@@ -5,12 +5,12 @@ from collections.abc import AsyncIterable, AsyncIterator, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from kubectl_kudo.core.output import JsonObject
 from kubectl_kudo.diagnostics.bundle import Bundle, LogFile, file_name
 from kubectl_kudo.diagnostics.owned import containers
 from kubectl_kudo.diagnostics.reading import Reader
 from kubectl_kudo.redaction.objects import Redactor
 from kubectl_kudo.redaction.texts import Lines
+from kubectl_kudo.session.output import JsonObject
 from kubeio.kinds import PODS
 
 LOG_LIMIT: Final = 5 * 2**20

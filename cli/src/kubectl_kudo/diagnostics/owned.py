@@ -4,10 +4,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from kubectl_kudo.core.output import JsonObject
+from kubectl_kudo.session.output import JsonObject
 from kubeio.kinds import CONFIG_MAPS, PERSISTENT_VOLUME_CLAIMS, SECRETS, SERVICE_ACCOUNTS
 from kubeio.resource import Resource
-from kudo.names import LABEL_INSTANCE
+from kudo.api.names import LABEL_INSTANCE
 
 
 @dataclass(frozen=True, slots=True)

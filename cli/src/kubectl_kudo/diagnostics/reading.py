@@ -5,8 +5,8 @@ from collections.abc import Awaitable
 from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
-from kubectl_kudo.core.errors import describe
-from kubectl_kudo.core.output import JsonObject
+from kubectl_kudo.session.errors import describe
+from kubectl_kudo.session.output import JsonObject
 from kubeio.client import Client
 from kubeio.errors import KubeError, NotFound
 from kubeio.resource import Resource

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Final
 
-from kubectl_kudo.core.terminal import clean, word
 from kubectl_kudo.diagnostics.finding import Finding
 from kubectl_kudo.diagnostics.installation import FOLDER
 from kubectl_kudo.diagnostics.reading import Failure
+from kubectl_kudo.session.terminal import clean, word
 
 SUMMARY: Final = "SUMMARY.txt"
 

@@ -1,1 +1,1 @@
-"""The commands that create, change, delete and list Instances."""
+"""What the commands that create, change and delete Instances share."""

@@ -1,8 +1,8 @@
 """Lists the Instances that may use an OperatorVersion of a namespace: those of all namespaces."""
 
-from kubectl_kudo.core.kinds import INSTANCES
-from kubectl_kudo.core.output import JsonObject, talk
-from kubectl_kudo.core.session import Session
+from kubectl_kudo.session.kinds import INSTANCES
+from kubectl_kudo.session.output import JsonObject, talk
+from kubectl_kudo.session.session import Session
 from kubeio.errors import Forbidden
 
 

@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 
-from kubectl_kudo.core.errors import CliError, describe
-from kubectl_kudo.core.kinds import INSTANCES
-from kubectl_kudo.core.output import JsonObject, say
-from kubectl_kudo.core.session import Session
 from kubectl_kudo.packages.installation import described
-from kubectl_kudo.state.next_commands import removal
-from kubectl_kudo.state.outcome import triggered, triggered_plan
-from kubectl_kudo.state.waiting import wait_and_show
+from kubectl_kudo.reading.next_commands import removal
+from kubectl_kudo.reading.outcome import triggered, triggered_plan
+from kubectl_kudo.screens.waiting import wait_and_show
+from kubectl_kudo.session.errors import CliError, describe
+from kubectl_kudo.session.kinds import INSTANCES
+from kubectl_kudo.session.output import JsonObject, say
+from kubectl_kudo.session.session import Session
 from kubeio.errors import AlreadyExists, ApiError
 
 

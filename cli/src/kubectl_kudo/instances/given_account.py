@@ -3,11 +3,11 @@
 from kubectl_kudo.accounts.giving import Giving
 from kubectl_kudo.accounts.objects import Owner
 from kubectl_kudo.accounts.rights import Known, RightsInCluster, Versions
-from kubectl_kudo.core.arguments import Args
-from kubectl_kudo.core.errors import CliError, UsageError
-from kubectl_kudo.core.naming import name_fault
-from kubectl_kudo.core.output import JsonObject
-from kubectl_kudo.core.session import Session
+from kubectl_kudo.session.arguments import Args
+from kubectl_kudo.session.errors import CliError, UsageError
+from kubectl_kudo.session.naming import name_fault
+from kubectl_kudo.session.output import JsonObject
+from kubectl_kudo.session.session import Session
 from kudo.api import Instance, OperatorVersion
 
 

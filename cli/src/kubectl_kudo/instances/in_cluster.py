@@ -4,12 +4,6 @@ That was installed with it; what was deleted since is an error before anything i
 """
 
 from kubectl_kudo.accounts.strict_check import check_strict
-from kubectl_kudo.core.arguments import Args
-from kubectl_kudo.core.errors import CliError, ExitCode
-from kubectl_kudo.core.kinds import OPERATOR_VERSIONS, OPERATORS
-from kubectl_kudo.core.output import JsonObject
-from kubectl_kudo.core.session import Session, in_session
-from kubectl_kudo.core.values import given_values
 from kubectl_kudo.instances.create_instance import (
     check_absent,
     create_instance,
@@ -19,10 +13,16 @@ from kubectl_kudo.instances.given_account import giving_of, with_account
 from kubectl_kudo.packages.install_checks import check_instance, check_kubernetes
 from kubectl_kudo.packages.install_set import as_declared
 from kubectl_kudo.packages.installed_versions import lookup_in
+from kubectl_kudo.session.arguments import Args
+from kubectl_kudo.session.errors import CliError, ExitCode
+from kubectl_kudo.session.kinds import OPERATOR_VERSIONS, OPERATORS
+from kubectl_kudo.session.output import JsonObject
+from kubectl_kudo.session.session import Session, in_session
+from kubectl_kudo.session.values import given_values
 from kubeio.errors import NotFound
 from kudo.api import OperatorVersion, default_instance_name
-from kudo.names import API_VERSION, LABEL_OPERATOR
-from kudo.packages import Requirement, check_installed
+from kudo.api.names import API_VERSION, LABEL_OPERATOR
+from kudo.packages.resolution import Requirement, check_installed
 
 
 def install_in_cluster(args: Args) -> None:

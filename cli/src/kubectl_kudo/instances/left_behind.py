@@ -8,18 +8,18 @@ import asyncio
 from collections.abc import Iterable, Iterator
 
 from kubectl_kudo.accounts.names import cluster_role_name, role_name
-from kubectl_kudo.core.output import JsonObject
-from kubectl_kudo.core.session import Session
-from kubectl_kudo.inventory.keeping import why_left
-from kubectl_kudo.inventory.live import Condition, Live, read_live
-from kubectl_kudo.inventory.recorded import identity_of, recorded
+from kubectl_kudo.reading.inventory.keeping import why_left
+from kubectl_kudo.reading.inventory.live import Condition, Live, read_live
+from kubectl_kudo.reading.inventory.recorded import identity_of, recorded
+from kubectl_kudo.session.output import JsonObject
+from kubectl_kudo.session.session import Session
 from kubeio.client import Client
 from kubeio.discovery import Discovery
 from kubeio.errors import ApiError, KubeError
 from kubeio.kinds import CLUSTER_ROLE_BINDINGS, ROLE_BINDINGS
 from kubeio.resource import Resource
-from kudo import names
-from kudo.identity import InstanceIdentity
+from kudo.api import names
+from kudo.api.identity import InstanceIdentity
 from kudo.objects.inventory.record import Entry, Place, Record
 from kudo.objects.sharing import goes_with_instance, is_listed, lists_all, sharers
 

@@ -9,12 +9,6 @@ import asyncio
 from kubectl_kudo.accounts.giving import check_escalation, tell_rules
 from kubectl_kudo.accounts.objects import Owner, documents_of
 from kubectl_kudo.accounts.rights import rights_without_cluster
-from kubectl_kudo.core.arguments import Args
-from kubectl_kudo.core.dry_run import OnClient
-from kubectl_kudo.core.kinds import INSTANCES
-from kubectl_kudo.core.output import JsonObject
-from kubectl_kudo.core.report import Report
-from kubectl_kudo.core.session import namespace_of, report_of
 from kubectl_kudo.instances.given_account import with_account
 from kubectl_kudo.packages.install_checks import verify_before_install
 from kubectl_kudo.packages.install_set import (
@@ -27,10 +21,16 @@ from kubectl_kudo.packages.installation import described
 from kubectl_kudo.packages.installed_versions import no_cluster
 from kubectl_kudo.packages.new_namespace import new_namespace
 from kubectl_kudo.packages.resolving import resolve_names
-from kubectl_kudo.state.outcome import triggered_plan
+from kubectl_kudo.reading.outcome import triggered_plan
+from kubectl_kudo.session.arguments import Args
+from kubectl_kudo.session.dry_run import OnClient
+from kubectl_kudo.session.kinds import INSTANCES
+from kubectl_kudo.session.output import JsonObject
+from kubectl_kudo.session.report import Report
+from kubectl_kudo.session.session import namespace_of, report_of
 from kubeio.kinds import NAMESPACES
 from kudo.api import Instance
-from kudo.packages import Located
+from kudo.packages.location import Located
 
 
 def try_install(args: Args, located: Located, values: dict[str, str]) -> None:

@@ -9,16 +9,16 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from uuid import uuid4
 
-from kubectl_kudo.core.errors import CliError
-from kubectl_kudo.core.kinds import INSTANCES
-from kubectl_kudo.core.output import JsonObject
-from kubectl_kudo.core.session import Session
 from kubectl_kudo.instances.all_instances import all_instances, version_key
 from kubectl_kudo.packages.installation import described
-from kubectl_kudo.state.children import names_below
-from kubectl_kudo.state.next_commands import flags_of
-from kubectl_kudo.state.runs import active, key_of
-from kudo.names import PLAN_DEPLOY
+from kubectl_kudo.reading.children import names_below
+from kubectl_kudo.reading.next_commands import flags_of
+from kubectl_kudo.reading.runs import active, key_of
+from kubectl_kudo.session.errors import CliError
+from kubectl_kudo.session.kinds import INSTANCES
+from kubectl_kudo.session.output import JsonObject
+from kubectl_kudo.session.session import Session
+from kudo.api.names import PLAN_DEPLOY
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,15 +5,15 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from kubectl_kudo.core.arguments import NONE, Args
-from kubectl_kudo.core.errors import CliError, UsageError
-from kubectl_kudo.core.kinds import OPERATOR_VERSIONS, OPERATORS
-from kubectl_kudo.core.output import JsonObject, say, talk
-from kubectl_kudo.core.session import Session, in_session, namespace_of
 from kubectl_kudo.instances.all_instances import all_instances, version_key
+from kubectl_kudo.session.arguments import NONE, Args
+from kubectl_kudo.session.errors import CliError, UsageError
+from kubectl_kudo.session.kinds import OPERATOR_VERSIONS, OPERATORS
+from kubectl_kudo.session.output import JsonObject, say, talk
+from kubectl_kudo.session.session import Session, in_session, namespace_of
 from kubeio.errors import Conflict, NotFound
 from kubeio.resource import Resource
-from kudo.tasks.kudo_operator import KUDO_OPERATOR
+from kudo.api.task_kinds.kudo_operator import KUDO_OPERATOR
 
 
 @dataclass(frozen=True, slots=True)

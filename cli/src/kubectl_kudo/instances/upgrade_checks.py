@@ -7,13 +7,13 @@ OperatorVersion is created for an update that the webhook then denies.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from kubectl_kudo.core.errors import CliError, ExitCode, listed
-from kubectl_kudo.core.suggestions import note_similar
+from kubectl_kudo.session.errors import CliError, ExitCode, listed
+from kubectl_kudo.session.suggestions import note_similar
 from kudo.admission.change import Change
 from kudo.admission.rules import Moment, evaluate
 from kudo.api import Instance, ObjectReference, OperatorVersion, PlanExecution
-from kudo.problems import Problem
-from kudo.runs.upgrades import goes_up
+from kudo.api.problems import Problem
+from kudo.plans.runs.upgrades import goes_up
 
 _COMES_LATER = "PlanBesideChange"
 

@@ -1,1 +1,1 @@
-"""Checks packages, and creates their Operators and OperatorVersions."""
+"""Packages on a cluster: finding, checking, and creating their Operators and OperatorVersions."""

@@ -6,8 +6,8 @@ from pathlib import Path
 from urllib.parse import quote
 
 from kubectl_kudo import __version__
-from kubectl_kudo.core.output import JsonObject, one, say
-from kubectl_kudo.core.terminal import continued, word
+from kubectl_kudo.session.output import JsonObject, one, say
+from kubectl_kudo.session.terminal import continued, word
 from kudo.verification import Finding
 from kudo.verification.codes import CODES
 

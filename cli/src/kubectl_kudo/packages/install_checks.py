@@ -4,19 +4,21 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from kubectl_kudo.core.arguments import Args
-from kubectl_kudo.core.errors import CliError, ExitCode, listed
-from kubectl_kudo.core.naming import name_fault
-from kubectl_kudo.core.output import talk
-from kubectl_kudo.core.suggestions import did_you_mean
-from kubectl_kudo.core.terminal import word
 from kubectl_kudo.packages.findings import located_message
+from kubectl_kudo.session.arguments import Args
+from kubectl_kudo.session.errors import CliError, ExitCode, listed
+from kubectl_kudo.session.naming import name_fault
+from kubectl_kudo.session.output import talk
+from kubectl_kudo.session.suggestions import did_you_mean
+from kubectl_kudo.session.terminal import word
 from kubeio.names import MAX_LABEL, MAX_SUBDOMAIN
 from kudo.api import OperatorVersion
-from kudo.names import PLAN_DEPLOY
-from kudo.packages import Located, PackageObjects, Resolution
-from kudo.parameters import check_value, missing_required
-from kudo.problems import MOST_PROBLEMS, Problem
+from kudo.api.names import PLAN_DEPLOY
+from kudo.api.problems import MOST_PROBLEMS, Problem
+from kudo.packages.convert import PackageObjects
+from kudo.packages.location import Located
+from kudo.packages.resolution import Resolution
+from kudo.parameters.check import check_value, missing_required
 from kudo.verification import softened, verify, verify_dependencies
 from kudo.verification.codes import OF_NEW_INSTANCES
 

@@ -3,13 +3,14 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from kubectl_kudo.core.kinds import OPERATOR_VERSIONS, OPERATORS
-from kubectl_kudo.core.output import JsonObject
 from kubectl_kudo.packages.install_checks import check_instance, check_package
+from kubectl_kudo.session.kinds import OPERATOR_VERSIONS, OPERATORS
+from kubectl_kudo.session.output import JsonObject
 from kubeio.resource import Resource
 from kudo.api import OperatorVersion
-from kudo.packages import PackageObjects, Resolution, to_objects
-from kudo.parameters import with_plain_booleans
+from kudo.packages.convert import PackageObjects, to_objects
+from kudo.packages.resolution import Resolution
+from kudo.parameters.sources import with_plain_booleans
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,16 +4,16 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
-from kubectl_kudo.core.errors import CliError, describe
-from kubectl_kudo.core.kinds import INSTANCES, OPERATOR_VERSIONS, OPERATORS
-from kubectl_kudo.core.output import JsonObject, talk
-from kubectl_kudo.core.session import Session
 from kubectl_kudo.packages.install_set import InstallSet
 from kubectl_kudo.packages.installed import Found, check_same
+from kubectl_kudo.session.errors import CliError, describe
+from kubectl_kudo.session.kinds import INSTANCES, OPERATOR_VERSIONS, OPERATORS
+from kubectl_kudo.session.output import JsonObject, talk
+from kubectl_kudo.session.session import Session
 from kubeio.errors import AlreadyExists, ApiError, Conflict, KubeError, NotFound
 from kubeio.kinds import NAMESPACES
 from kubeio.resource import Resource
-from kudo.packages import PackageObjects
+from kudo.packages.convert import PackageObjects
 
 
 class Installation:

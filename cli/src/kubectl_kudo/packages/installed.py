@@ -5,21 +5,22 @@ from dataclasses import dataclass
 
 from pydantic import ValidationError
 
-from kubectl_kudo.core.arguments import Args
-from kubectl_kudo.core.errors import CliError, ExitCode
-from kubectl_kudo.core.kinds import OPERATOR_VERSIONS
-from kubectl_kudo.core.output import JsonObject
-from kubectl_kudo.core.session import Session
-from kubectl_kudo.core.terminal import word
 from kubectl_kudo.packages.install_checks import check_kubernetes
 from kubectl_kudo.packages.install_set import InstallSet
 from kubectl_kudo.packages.installed_versions import lookup_in, stored_requirements
 from kubectl_kudo.packages.resolving import resolve_names
+from kubectl_kudo.session.arguments import Args
+from kubectl_kudo.session.errors import CliError, ExitCode
+from kubectl_kudo.session.kinds import OPERATOR_VERSIONS
+from kubectl_kudo.session.output import JsonObject
+from kubectl_kudo.session.session import Session
+from kubectl_kudo.session.terminal import word
 from kubeio.errors import Forbidden, NotFound
 from kubeio.kinds import NAMESPACES
 from kubeio.resource import Resource
 from kudo.api import OperatorVersion
-from kudo.packages import Located, Resolution, depends
+from kudo.packages.location import Located
+from kudo.packages.resolution import Resolution, depends
 
 _NAMED_LISTS = ("tasks", "parameters")
 _SHOWN = 5

@@ -5,12 +5,12 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from kubectl_kudo.core.output import JsonObject
+from kubectl_kudo.session.output import JsonObject
 from kudo.api import OperatorVersion, operator_version_name
-from kudo.packages import Lookup, Requirement, Stored
-from kudo.problems import InvalidInput, Problem
-from kudo.semver import rank
-from kudo.tasks.kudo_operator import KUDO_OPERATOR
+from kudo.api.problems import InvalidInput, Problem
+from kudo.api.semver import rank
+from kudo.api.task_kinds.kudo_operator import KUDO_OPERATOR
+from kudo.packages.resolution import Lookup, Requirement, Stored
 
 
 def lookup_in(namespace: str, versions: Sequence[JsonObject]) -> Lookup:

@@ -3,17 +3,18 @@
 from collections.abc import Mapping
 
 from goyaml import YamlError, load
-from kubectl_kudo.core.errors import CliError
-from kubectl_kudo.core.output import JsonObject
-from kubectl_kudo.core.session import Session
+from kubectl_kudo.session.errors import CliError
+from kubectl_kudo.session.output import JsonObject
+from kubectl_kudo.session.session import Session
 from kubeio.errors import Forbidden, NotFound
 from kubeio.kinds import NAMESPACES
 from kudo.api import OperatorVersion
-from kudo.packages import Package, PackageObjects
-from kudo.parameters import template_values
-from kudo.problems import InvalidInput
-from kudo.rendering import render_named
-from kudo.tasks import FatalTaskError
+from kudo.api.problems import InvalidInput
+from kudo.api.task_kinds import FatalTaskError
+from kudo.packages.convert import PackageObjects
+from kudo.packages.model import Package
+from kudo.parameters.template import template_values
+from kudo.tasks.rendering import render_named
 
 
 async def check_new(session: Session) -> None:

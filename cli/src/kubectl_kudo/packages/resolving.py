@@ -8,14 +8,15 @@ installed. What the repository does not have is taken from the namespace.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from kubectl_kudo.core.arguments import Args
-from kubectl_kudo.core.errors import CliError
-from kubectl_kudo.core.output import talk
 from kubectl_kudo.packages.sources import IndexSource, repository_of
 from kubectl_kudo.repositories.repository import Repositories
+from kubectl_kudo.session.arguments import Args
+from kubectl_kudo.session.errors import CliError
+from kubectl_kudo.session.output import talk
 from kudo.api import OperatorVersion, operator_version_name
-from kudo.packages import Located, Lookup, Requirement, Resolution, Stored, resolve
-from kudo.problems import InvalidInput, Problem
+from kudo.api.problems import InvalidInput, Problem
+from kudo.packages.location import Located
+from kudo.packages.resolution import Lookup, Requirement, Resolution, Stored, resolve
 
 _Answer = OperatorVersion | Located | InvalidInput
 

@@ -10,17 +10,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from kubectl_kudo.core.arguments import Args
-from kubectl_kudo.core.errors import CliError, listed
-from kubectl_kudo.core.output import talk
 from kubectl_kudo.repositories.repository import Repositories, downloader_of, open_repository
 from kubectl_kudo.repositories.urls import shown_url
-from kudo.packages import Located, Requirement, locate
+from kubectl_kudo.session.arguments import Args
+from kubectl_kudo.session.errors import CliError, listed
+from kubectl_kudo.session.output import talk
+from kudo.api.problems import InvalidInput, Problem
 from kudo.packages.files import DEFAULT_LIMITS
-from kudo.packages.location import is_url, locate_in_archive
+from kudo.packages.location import Located, is_url, locate, locate_in_archive
 from kudo.packages.reader import ARCHIVE_SUFFIX
-from kudo.problems import InvalidInput, Problem
-from kudo.repositories import BUILT_IN, Entry, choose
+from kudo.packages.repositories import BUILT_IN, Entry, choose
+from kudo.packages.resolution import Requirement
 
 
 class Source(Protocol):

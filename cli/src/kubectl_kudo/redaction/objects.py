@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from kubectl_kudo.redaction.templates import parameters_of_secrets, redact_template
 from kubectl_kudo.redaction.texts import redact_text, secrets_in
-from kudo.known_secrets import COPIES, MARK, SECRET_FIELDS, KnownValues, is_sensitive
+from kudo.api.known_secrets import COPIES, MARK, SECRET_FIELDS, KnownValues, is_sensitive
 
 Json = Any
 JsonObject = dict[str, Any]

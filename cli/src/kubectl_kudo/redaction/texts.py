@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from kudo.known_secrets import MARK, NAMED, NOT_REFERENCED, KnownValues
+from kudo.api.known_secrets import MARK, NAMED, NOT_REFERENCED, KnownValues
 
 # Every pattern has a fixed beginning and counted repetitions: lines come from programs that we do
 # not know, and a pattern must not take quadratic time on any of them.

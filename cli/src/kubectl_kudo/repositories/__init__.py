@@ -1,1 +1,1 @@
-"""The commands on repositories of packages, and downloading from them."""
+"""Repositories of packages: their settings and indexes, and downloads from them."""

@@ -5,12 +5,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import kubectl_kudo
-from kubectl_kudo.core.errors import CliError
-from kudo.packages import Located, OperatorFile, locate
-from kudo.repositories.entry import Entry, Maintainer
-from kudo.repositories.index import Index, with_entries
-from kudo.repositories.settings import BUILT_IN
-from kudo.repositories.versions import newest_first
+from kubectl_kudo.session.errors import CliError
+from kudo.packages.location import Located, locate
+from kudo.packages.model import OperatorFile
+from kudo.packages.repositories.entry import Entry, Maintainer
+from kudo.packages.repositories.index import Index, with_entries
+from kudo.packages.repositories.settings import BUILT_IN
+from kudo.packages.repositories.versions import newest_first
 
 _PACKAGE = Path(kubectl_kudo.__file__).parent
 _OPERATOR = "operator.yaml"

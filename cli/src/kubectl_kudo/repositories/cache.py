@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from kubectl_kudo.core.files import write_file
+from kubectl_kudo.session.files import write_file
 
 _OWN = 0o700
 _LONGEST_LINE = 2048

@@ -14,8 +14,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from kubectl_kudo.core.errors import CliError
 from kubectl_kudo.repositories.urls import is_private, origin
+from kubectl_kudo.session.errors import CliError
 
 TOKEN, USERNAME, PASSWORD = "KUDO_REPO_TOKEN", "KUDO_REPO_USERNAME", "KUDO_REPO_PASSWORD"
 

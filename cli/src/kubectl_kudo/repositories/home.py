@@ -7,11 +7,11 @@ cache/                          indexes and packages that were downloaded
 import os
 from pathlib import Path
 
-from kubectl_kudo.core.arguments import Args
-from kubectl_kudo.core.errors import CliError
-from kubectl_kudo.core.files import write_file
-from kudo.problems import InvalidInput
-from kudo.repositories.settings import (
+from kubectl_kudo.session.arguments import Args
+from kubectl_kudo.session.errors import CliError
+from kubectl_kudo.session.files import write_file
+from kudo.api.problems import InvalidInput
+from kudo.packages.repositories.settings import (
     DEFAULT_SETTINGS,
     Settings,
     read_settings,

@@ -5,10 +5,6 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 from urllib.parse import urljoin, urlsplit
 
-from kubectl_kudo.core.arguments import Args
-from kubectl_kudo.core.cells import printable
-from kubectl_kudo.core.errors import CliError, ExitCode
-from kubectl_kudo.core.output import talk
 from kubectl_kudo.repositories.built_in import BuiltInRepository, examples
 from kubectl_kudo.repositories.cache import Cache, CachedIndex, sha256
 from kubectl_kudo.repositories.credentials import Credentials
@@ -16,14 +12,17 @@ from kubectl_kudo.repositories.downloads.downloader import Downloader
 from kubectl_kudo.repositories.downloads.results import DownloadError, Unreachable
 from kubectl_kudo.repositories.home import home_folder, load_settings
 from kubectl_kudo.repositories.urls import below, is_remote, shown_url
-from kubectl_kudo.verbosity import tracer_of
-from kudo.packages import Located
+from kubectl_kudo.session.arguments import Args
+from kubectl_kudo.session.cells import printable
+from kubectl_kudo.session.errors import CliError, ExitCode
+from kubectl_kudo.session.output import talk
+from kubectl_kudo.session.verbosity import tracer_of
+from kudo.api.problems import InvalidInput, Problem
 from kudo.packages.files import DEFAULT_LIMITS
-from kudo.packages.location import locate_in_archive
-from kudo.problems import InvalidInput, Problem
-from kudo.repositories.entry import Entry
-from kudo.repositories.index import INDEX_FILE, MAX_INDEX, Index, read_index
-from kudo.repositories.settings import BUILT_IN, Repository
+from kudo.packages.location import Located, locate_in_archive
+from kudo.packages.repositories.entry import Entry
+from kudo.packages.repositories.index import INDEX_FILE, MAX_INDEX, Index, read_index
+from kudo.packages.repositories.settings import BUILT_IN, Repository
 
 _SHOWN = 3
 

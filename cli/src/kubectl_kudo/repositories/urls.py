@@ -2,8 +2,8 @@
 
 from urllib.parse import SplitResult, urlsplit, urlunsplit
 
-from kubectl_kudo.core.terminal import word
-from kudo.repositories.settings import Repository
+from kubectl_kudo.session.terminal import word
+from kudo.packages.repositories.settings import Repository
 
 _PORTS = {"http": 80, "https": 443}
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from kubectl_kudo.core.arguments import Args
-from kubectl_kudo.core.errors import CliError
-from kubectl_kudo.core.output import say
+from kubectl_kudo.session.arguments import Args
+from kubectl_kudo.session.errors import CliError
+from kubectl_kudo.session.output import say
 from kubectl_kudo.testing.running.cleanup import clean_run, is_clean
 from kubectl_kudo.testing.running.record import read_record
 

@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Final
 
 from kubectl_kudo import __version__
-from kubectl_kudo.core.arguments import Args
-from kubectl_kudo.core.files import write_file
-from kubectl_kudo.core.output import say
-from kubectl_kudo.core.session import connect, identity_of
+from kubectl_kudo.session.arguments import Args
+from kubectl_kudo.session.files import write_file
+from kubectl_kudo.session.output import say
+from kubectl_kudo.session.session import connect, identity_of
+from kubectl_kudo.session.verbosity import tracer_of
 from kubectl_kudo.testing.local.cluster import RunningCluster
 from kubectl_kudo.testing.local.planned import Plan, Where
 from kubectl_kudo.testing.target import Target
-from kubectl_kudo.verbosity import tracer_of
 from kubeio.client import Client
 from kubeio.connection.config import load_config
 from kubeio.connection.minified import minified_kubeconfig

@@ -2,14 +2,14 @@
 
 from pathlib import Path
 
-from kubectl_kudo.authoring.package_folder import package_folder
-from kubectl_kudo.core.arguments import Args
-from kubectl_kudo.core.errors import CliError, UsageError
-from kubectl_kudo.core.files import write_file
-from kubectl_kudo.core.output import say
-from kubectl_kudo.core.terminal import word
+from kubectl_kudo.packages.package_folder import package_folder
+from kubectl_kudo.session.arguments import Args
+from kubectl_kudo.session.errors import CliError, UsageError
+from kubectl_kudo.session.files import write_file
+from kubectl_kudo.session.output import say
+from kubectl_kudo.session.terminal import word
 from kudo.authoring.first_case import CASE, first_case
-from kudo.packages import read_package
+from kudo.packages.reader import read_package
 
 
 def new_case(args: Args) -> None:

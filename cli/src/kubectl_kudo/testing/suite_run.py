@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from kubectl_kudo.core.arguments import Args
-from kubectl_kudo.core.errors import CliError, ExitCode
-from kubectl_kudo.core.output import say, talk, warn
+from kubectl_kudo.session.arguments import Args
+from kubectl_kudo.session.errors import CliError, ExitCode
+from kubectl_kudo.session.output import say, talk, warn
 from kubectl_kudo.testing.checks.check_fields import check_fields
 from kubectl_kudo.testing.checks.check_kinds import check_kinds
 from kubectl_kudo.testing.checks.known_kinds import known_kinds

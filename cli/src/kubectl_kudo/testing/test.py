@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from kubectl_kudo.core.arguments import Args, Flag, number, seconds
-from kubectl_kudo.core.command import Command
-from kubectl_kudo.core.errors import UsageError
+from kubectl_kudo.session.arguments import Args, Flag, number, seconds
+from kubectl_kudo.session.command import Command
+from kubectl_kudo.session.errors import UsageError
 from kubectl_kudo.testing.cleaning import clean
 from kubectl_kudo.testing.golden.compare import compare_golden
 from kubectl_kudo.testing.new_case import new_case

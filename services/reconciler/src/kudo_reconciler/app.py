@@ -27,22 +27,27 @@ from kubeio.leader_election.elector import LeaderElector
 from kubeio.resource import Resource
 from kubeio.token_review import METRICS, TokenReviewer
 from kubeio.types import Transform
+from kudo.admission.tenancy import Tenancy
 from kudo.api import Json, JsonObject
 from kudo.objects.inventory.record import owner_of
-from kudo.runs.recorded import has_begun
-from kudo.tenancy import Tenancy
-from kudo_reconciler.clock import ApiServerClock, loop_seconds
+from kudo.plans.runs.recorded import has_begun
+from kudo_reconciler.common.clock import ApiServerClock, loop_seconds
+from kudo_reconciler.common.keys import Key
+from kudo_reconciler.common.resources import (
+    INSTANCES,
+    INVENTORIES,
+    OPERATOR_VERSIONS,
+    READINESS_KINDS,
+)
 from kudo_reconciler.controller.workqueue import WorkQueue, namespace_limit
 from kudo_reconciler.environment import Environment
-from kudo_reconciler.events import EventRecorder
+from kudo_reconciler.events.writer import EventRecorder
 from kudo_reconciler.execution.operations import Operations
 from kudo_reconciler.execution.rendering import Renderer
-from kudo_reconciler.keys import Key
 from kudo_reconciler.metrics.metrics import Metrics
 from kudo_reconciler.objects.observer import Observer
 from kudo_reconciler.objects.records.ignored import IgnoredEntries
 from kudo_reconciler.objects.records.recorder import Recorder
-from kudo_reconciler.resources import INSTANCES, INVENTORIES, OPERATOR_VERSIONS, READINESS_KINDS
 from kudo_reconciler.settings import Settings
 from kudo_reconciler.store.instances import InstanceStore
 from kudo_reconciler.store.inventories import INDEXERS, InventoryStore, kept_inventory

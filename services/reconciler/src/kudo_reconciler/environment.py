@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from kubeio.client import Client
-from kudo_reconciler.clock import Clock, SystemClock
-from kudo_reconciler.jobs import Jobs
+from kudo_reconciler.common.clock import Clock, SystemClock
+from kudo_reconciler.common.jobs import Jobs
 from kudo_reconciler.metrics.metrics import Metrics
 
 

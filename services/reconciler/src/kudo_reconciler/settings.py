@@ -3,13 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from kubeio.leader_election.elector import LeaseTimes
-from kudo.tenancy import Tenancy
-from kudo.watched import WatchedKinds
-from kudo_reconciler.digest_key import read_digest_key
-from kudo_reconciler.fairness import USUAL, Fairness, fairness_options
+from kudo.admission.tenancy import Tenancy
+from kudo.api.watched import WatchedKinds
+from kudo_reconciler.common.fairness import USUAL, Fairness, fairness_options
 from serving.logs import Style
 from serving.namespaces import debug_option
 from serving.settings import Option, log_level, log_style, one_of, parse, port, refuse, seconds
@@ -18,6 +17,9 @@ from serving.worker_pool import WorkerSettings, worker_options
 
 _PROGRAM = "kudo-reconciler"
 _PREFIX = "KUDO_RECONCILER_"
+_SHORTEST_KEY: Final = 32
+"""Bytes of a digest key: as many as the digest that it is used with."""
+_LONGEST_KEY: Final = 4096
 _MODE = one_of(*(mode.value for mode in Tenancy))
 
 
@@ -249,3 +251,26 @@ def _lease_times(values: dict[str, Any]) -> LeaseTimes:
         return LeaseTimes(*(values.pop(name) for name in names))
     except ValueError as error:
         refuse(_PROGRAM, str(error))
+
+
+def read_digest_key(path: Path) -> bytes | None:
+    """Return the content of a file as it is; None if there is no file.
+
+    A missing file is no error: the Secret that is mounted there may not exist yet.
+
+    Raises:
+        ValueError: it cannot be read, or is no key; the text has nothing of its content.
+    """
+    option = f"--digest-key-file: {path}"
+    try:
+        with path.open("rb") as file:
+            key = file.read(_LONGEST_KEY + 1)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise ValueError(f"{option}: {error.strerror}") from None
+    if not _SHORTEST_KEY <= len(key) <= _LONGEST_KEY:
+        size = f"more than {_LONGEST_KEY}" if len(key) > _LONGEST_KEY else str(len(key))
+        text = f"has {size} bytes, and a key has {_SHORTEST_KEY} to {_LONGEST_KEY}"
+        raise ValueError(f"{option} {text}; `openssl rand 32` prints one")
+    return key

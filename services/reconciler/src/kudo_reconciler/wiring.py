@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from kubeio.client import Client
 from kubeio.discovery import Discovery
-from kudo_reconciler.clock import ApiServerClock
+from kudo_reconciler.common.clock import ApiServerClock
 from kudo_reconciler.controller.context import ReconcileContext
 from kudo_reconciler.controller.controller import Controller
 from kudo_reconciler.controller.deletion import Deletion
@@ -20,7 +20,7 @@ from kudo_reconciler.controller.scheduled import Scheduled
 from kudo_reconciler.controller.upkeep import Upkeep
 from kudo_reconciler.controller.workqueue import WorkQueue
 from kudo_reconciler.environment import Environment
-from kudo_reconciler.events import EventRecorder
+from kudo_reconciler.events.writer import EventRecorder
 from kudo_reconciler.execution.causes import Causes
 from kudo_reconciler.execution.expected.ahead import Ahead
 from kudo_reconciler.execution.expected.every_plan import EveryPlan
@@ -30,6 +30,9 @@ from kudo_reconciler.execution.rendering import Renderer
 from kudo_reconciler.execution.run import PlanRunner
 from kudo_reconciler.execution.steps import StepRunner
 from kudo_reconciler.execution.task_runner import TaskRunner
+from kudo_reconciler.execution.tasks.kinds import EXPECTS, runner_of
+from kudo_reconciler.execution.tasks.parts import TaskParts
+from kudo_reconciler.execution.tasks.pipe_pods import PipePods
 from kudo_reconciler.metrics.metrics import Metrics
 from kudo_reconciler.objects.apply import Applier
 from kudo_reconciler.objects.dependency_hash import DependencyHasher
@@ -49,9 +52,6 @@ from kudo_reconciler.store.instances import InstanceStore
 from kudo_reconciler.store.inventories import InventoryStore
 from kudo_reconciler.store.values import ValueChecks
 from kudo_reconciler.store.versions import VersionStore
-from kudo_reconciler.tasks.kinds import EXPECTS, runner_of
-from kudo_reconciler.tasks.parts import TaskParts
-from kudo_reconciler.tasks.pipe_pods import PipePods
 from kudo_reconciler.tenancy.access import AccessReviews
 from kudo_reconciler.tenancy.accounts import Accounts
 

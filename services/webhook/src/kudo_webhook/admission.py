@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from kudo.admission.envelope import MalformedReview
-from kudo.tenancy import Tenancy
+from kudo.admission.tenancy import Tenancy
 from kudo_webhook.answers import NoDecision, respond
 from kudo_webhook.body import whole_body
 from kudo_webhook.exchange import Exchange

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from kubeio.client import Client
 from kubeio.connection.service import service_config
 from kubeio.token_review import METRICS, TokenReviewer
-from kudo.tenancy import Tenancy
+from kudo.admission.tenancy import Tenancy
 from kudo_webhook.admission import Admission
 from kudo_webhook.certificates.built_in.authority import pem
 from kudo_webhook.certificates.built_in.keeper import Keeper

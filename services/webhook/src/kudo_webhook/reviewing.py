@@ -1,11 +1,11 @@
 """Decides AdmissionReviews: small ones on the event loop, all others in a worker process.
 
 Small is a body up to `INLINE_BODY` bytes with up to `INLINE_ENTRIES` entries: parsing it and
-applying every rule takes a few milliseconds, since OperatorVersions are within `kudo.bounds` and
-their templates are left out; a retry needs these, too, and goes to a worker.
+applying every rule takes a few milliseconds, since OperatorVersions are within `kudo.api.bounds`
+and their templates are left out; a retry needs these, too, and goes to a worker.
 Arrays and maps are parsed within one budget; when that is spent, a worker parses the rest and the
-decision is made again (`kudo.values.checks`). Any other review is parsed and decided by a worker
-(`kudo.jobs.review`).
+decision is made again (`kudo.parameters.values`). Any other review is parsed and decided by a
+worker (`kudo.jobs.review`).
 """
 
 from collections.abc import Callable
@@ -20,12 +20,12 @@ from kudo.admission.envelope import (
     read_head,
     read_review,
 )
+from kudo.admission.tenancy import Tenancy
 from kudo.api import Json
+from kudo.api.problems import InvalidInput
 from kudo.jobs import check as check_job
 from kudo.jobs import review as review_job
-from kudo.problems import InvalidInput
-from kudo.tenancy import Tenancy
-from kudo.values.checks import Check, Checker, CheckResults
+from kudo.parameters.values import Check, Checker, CheckResults
 from kudo_webhook.versions import VersionSource, VersionTooLarge
 from workers import LimitExceeded, Pool, PoolBusy
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from kudo.tenancy import Tenancy
+from kudo.admission.tenancy import Tenancy
 from kudo_webhook.body import LIMIT as BODY_LIMIT
 from kudo_webhook.certificates.built_in.keeper import BuiltIn
 from kudo_webhook.certificates.built_in.lifetimes import Lifetimes, duration

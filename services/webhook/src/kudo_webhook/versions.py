@@ -3,7 +3,7 @@
 An OperatorVersion is created moments before its Instance, so one that is not in the cache yet is
 read from the API server, once for each request. The cache holds only what rules look at: templates
 and tasks, most of an OperatorVersion, are dropped before, and so is the whole spec of one that is
-too large to be parsed (`kudo.bounds`). Invariant: an OperatorVersion is parsed once for each
+too large to be parsed (`kudo.api.bounds`). Invariant: an OperatorVersion is parsed once for each
 resourceVersion, not once for each request. A retry needs all of an OperatorVersion, which is read
 for it alone.
 """
@@ -21,11 +21,10 @@ from kubeio.client import Client
 from kubeio.errors import KubeError, NotFound
 from kubeio.names import is_subdomain
 from kubeio.resource import Resource
-from kudo import names
+from kudo.admission.tenancy import is_granted, kept_annotations
 from kudo.admission.versions import VersionMalformed, parse_version
-from kudo.api import JsonObject, OperatorVersion
-from kudo.bounds import TOO_LARGE, too_large
-from kudo.tenancy import is_granted, kept_annotations
+from kudo.api import JsonObject, OperatorVersion, names
+from kudo.api.bounds import TOO_LARGE, too_large
 
 log = logging.getLogger(__name__)
 

@@ -1,7 +1,7 @@
 """Examples of a `--help` that need more than an API server: rights, and processes that they start.
 
-All others run in `tests/unit/cli/shell`, over the API server in memory. A shell runs them, in a
-namespace of a real API server.
+All others run in `tests/unit/cli/completion`, over the API server in memory. A shell runs them, in
+a namespace of a real API server.
 """
 
 from pathlib import Path

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_kudo.core.errors import CliError
+from kubectl_kudo.session.errors import CliError
 from kubectl_kudo.testing.local.cluster import RunningCluster
 from kubectl_kudo.testing.local.faults import StepFaults
 from kubectl_kudo.testing.target import Target

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_kudo.core.errors import CliError
+from kubectl_kudo.session.errors import CliError
 from kubectl_kudo.testing.local.cluster import RunningCluster
 from kubectl_kudo.testing.target import Target
 from kudo_cluster import state

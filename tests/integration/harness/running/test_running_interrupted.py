@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_kudo.core.errors import CliError
+from kubectl_kudo.session.errors import CliError
 from kubectl_kudo.testing.running.cleanup import clean_run, is_clean
 from kubectl_kudo.testing.running.record import NAME, is_running, process_started, read_record
 from kubeio.kinds import CONFIG_MAPS

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from kubectl_kudo.core.errors import ExitCode
+from kubectl_kudo.session.errors import ExitCode
 from tests.unit.cli.conftest import VERSION, Cli, Ran
 from tests.unit.cli.fake_api import FakeApi
 

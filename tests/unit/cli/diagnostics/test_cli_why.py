@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from kubectl_kudo.__main__ import main
-from kubectl_kudo.core.blocks import Mark
-from kubectl_kudo.core.errors import ExitCode
+from kubectl_kudo.session.blocks import Mark
+from kubectl_kudo.session.errors import ExitCode
 from tests.support.terminals.stream import TerminalStream
 from tests.unit.cli.conftest import VERSION, Cli
 from tests.unit.cli.diagnostics.incidents import (

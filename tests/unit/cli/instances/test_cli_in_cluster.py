@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_kudo.core.errors import ExitCode
+from kubectl_kudo.session.errors import ExitCode
 from tests.unit.cli.conftest import VERSION, Cli, complete
 from tests.unit.cli.fake_api import FakeApi
 

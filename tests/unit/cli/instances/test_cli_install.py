@@ -5,7 +5,7 @@ from pathlib import Path
 
 import yaml
 
-from kubectl_kudo.core.errors import ExitCode
+from kubectl_kudo.session.errors import ExitCode
 from tests.unit.cli.conftest import TEMPLATE, VERSION, Cli
 from tests.unit.cli.fake_api import FakeApi
 

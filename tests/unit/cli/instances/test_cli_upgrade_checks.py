@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from kubectl_kudo.core.errors import CliError
 from kubectl_kudo.instances.upgrade_checks import Steps, check_newer, steps_of
+from kubectl_kudo.session.errors import CliError
 from kudo.api import Instance, OperatorVersion
 
 Json = dict[str, Any]

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from kubectl_kudo.packages.install_checks import check_instance, check_package
-from kudo.packages import PackageObjects, read_package, to_objects
+from kudo.packages.convert import PackageObjects, to_objects
+from kudo.packages.reader import read_package
 from kudo.verification import verify
 
 EXAMPLES = Path(__file__).parents[4] / "examples"

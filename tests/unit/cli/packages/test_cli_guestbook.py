@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from kudo.packages import PackageObjects, read_package, to_objects
-from kudo.rendering import render_objects, variables
+from kudo.packages.convert import PackageObjects, to_objects
+from kudo.packages.reader import read_package
+from kudo.tasks.rendering import render_objects, variables
 
 LIFECYCLE = Path(__file__).parents[4] / "examples" / "lifecycle"
 VERSIONS = pytest.mark.parametrize("version", ["v1", "v2"])

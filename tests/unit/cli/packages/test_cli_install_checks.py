@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from kubectl_kudo.core.errors import CliError
 from kubectl_kudo.packages.install_checks import (
     check_instance,
     check_kubernetes,
@@ -13,8 +12,10 @@ from kubectl_kudo.packages.install_checks import (
     minor_version,
 )
 from kubectl_kudo.packages.installed import check_same, differences
+from kubectl_kudo.session.errors import CliError
 from kudo.api import OperatorVersion
-from kudo.packages import PackageObjects, read_package, to_objects
+from kudo.packages.convert import PackageObjects, to_objects
+from kudo.packages.reader import read_package
 
 
 @pytest.fixture

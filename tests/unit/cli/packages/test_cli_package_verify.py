@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_kudo.core.errors import ExitCode
+from kubectl_kudo.session.errors import ExitCode
 from tests.unit.cli.conftest import Cli
 from tests.unit.cli.fake_api import FakeApi
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from kubectl_kudo.redaction.objects import Redactor
 from kubectl_kudo.redaction.templates import parameters_of_secrets
 from kubectl_kudo.redaction.texts import redact_text
-from kudo.known_secrets import MARK, MOST_VALUES, KnownValues, is_sensitive
+from kudo.api.known_secrets import MARK, MOST_VALUES, KnownValues, is_sensitive
 
 JsonObject = dict[str, Any]
 PEM = "-----BEGIN RSA PRIVATE KEY-----\nMIIabc\nDEFghi\n-----END RSA PRIVATE KEY-----"

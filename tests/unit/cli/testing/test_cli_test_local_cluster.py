@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_kudo.core.errors import CliError
+from kubectl_kudo.session.errors import CliError
 from kubectl_kudo.testing.local.cluster import RunningCluster, cluster_program
 from kubectl_kudo.testing.local.planned import Mapped, Plan, PlannedNode, Where
 from kudo_harness.findings import Place

@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from kubectl_kudo.core.errors import CliError
+from kubectl_kudo.session.errors import CliError
 from kubectl_kudo.testing.reporting.live import LiveLog
 from kubectl_kudo.testing.reporting.log import TextLog, outcome
 from kubectl_kudo.testing.reporting.reports import write_report

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_kudo.core.arguments import Args
+from kubectl_kudo.session.arguments import Args
 from kubectl_kudo.testing import suite_run, watching
 from kubectl_kudo.testing.invocation.prepared import Prepared, prepare
 from kubectl_kudo.testing.suite_run import _Session

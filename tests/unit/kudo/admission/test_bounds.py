@@ -7,8 +7,8 @@ import pytest
 from kudo.admission import Decision, Request, Review, mutate, validate
 from kudo.admission.revalidation import revalidate_idle
 from kudo.api import Instance, Json, JsonObject, OperatorVersion
-from kudo.problems import InvalidInput, Problem, first_problems, listed, shown
-from kudo.values.checks import Checker, CheckResults
+from kudo.api.problems import InvalidInput, Problem, first_problems, listed, shown
+from kudo.parameters.values import Checker, CheckResults
 
 LONG = "v" * 100_000
 MANY = range(5000)

@@ -3,7 +3,7 @@
 import pytest
 
 from kudo.admission import Request, Review
-from kudo.problems import InvalidInput
+from kudo.api.problems import InvalidInput
 from tests.unit.kudo.builders import (
     V1,
     declared,

@@ -7,7 +7,7 @@ import orjson
 import pytest
 
 from kudo.admission.envelope import MalformedReview, allow, deny, read_head, read_review
-from kudo.problems import Problem
+from kudo.api.problems import Problem
 from tests.unit.webhook.harness import instance, review
 
 

@@ -13,7 +13,7 @@ from tests.unit.kudo.builders import (
     validated,
     version,
 )
-from tests.unit.kudo.runs.test_revalidation import last_run
+from tests.unit.kudo.plans.runs.test_revalidation import last_run
 
 GUARDED = version(upgradable_from=["first-0"])
 """The version before the upgrade, which can be upgraded to from an older one alone."""

@@ -7,9 +7,9 @@ import pytest
 
 from kudo.admission import Decision, Request, Review, mutate, validate
 from kudo.admission.grants import needs_grant
+from kudo.admission.tenancy import Tenancy
 from kudo.api import Instance, InstanceSpec, JsonObject, OperatorVersion
-from kudo.names import ANNOTATION_ALLOW_FROM
-from kudo.tenancy import Tenancy
+from kudo.api.names import ANNOTATION_ALLOW_FROM
 from tests.unit.kudo.builders import instance, version
 
 OWNER = "platform"

@@ -14,7 +14,7 @@ from tests.unit.kudo.builders import (
     version,
     with_run,
 )
-from tests.unit.kudo.runs.test_retries import STEPS, entry, followed, recorded
+from tests.unit.kudo.plans.runs.test_retries import STEPS, entry, followed, recorded
 
 FAILED = failed()
 ASKED: dict[str, str | None] = {"plan_name": "deploy", "retry_of": "A"}

@@ -10,7 +10,7 @@ from kudo.admission.change import Change
 from kudo.admission.revalidation import revalidate_idle
 from kudo.admission.rules import RULES, Moment, Rule
 from kudo.api import Instance
-from kudo.problems import Problem
+from kudo.api.problems import Problem
 from tests.unit.kudo.builders import V1, instance, mutated, validated, version
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from kudo.api import JsonObject
-from kudo.values.fingerprints import fingerprints
+from kudo.api.fingerprints import fingerprints
 from tests.unit.kudo.builders import (
     VALUES,
     instance,

@@ -17,7 +17,7 @@ from tests.unit.kudo.builders import (
     version,
     without,
 )
-from tests.unit.kudo.runs.test_revalidation import last_run
+from tests.unit.kudo.plans.runs.test_revalidation import last_run
 
 V2 = version("first-2")
 IDLE = instance()

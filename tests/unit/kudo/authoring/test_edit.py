@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goyaml import load
+from kudo.api.problems import InvalidInput
 from kudo.authoring.edit import Addition, added
-from kudo.problems import InvalidInput
 
 ITEM = Addition("items", {"name": "new", "spec": {"resources": ["a.yaml"]}})
 PLAN = Addition("plans", {"strategy": "serial", "phases": []}, "backup")

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from kudo.authoring.first_case import first_case
-from kudo.packages import read_package
+from kudo.packages.reader import read_package
 from kudo_harness.suite import Suite, SuiteRequest, load_suite
 
 OPERATOR = """\

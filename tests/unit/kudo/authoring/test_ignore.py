@@ -2,8 +2,8 @@
 
 import pytest
 
+from kudo.api.problems import InvalidInput
 from kudo.authoring.ignore import parse_ignore_file
-from kudo.problems import InvalidInput
 
 
 def left(text: str, *paths: str) -> list[str]:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from kudo import names
+from kudo.api import names
 from kudo.jobs import HANDLERS, digest
 from kudo.objects.dependency_hash import MISSING, content_digest
 

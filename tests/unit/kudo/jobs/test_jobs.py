@@ -8,8 +8,8 @@ import pytest
 from goyaml import Limits
 from kudo.api import JsonObject
 from kudo.jobs import check, review
-from kudo.values import checks
-from kudo.values.checks import Fault
+from kudo.parameters import values
+from kudo.parameters.values import Fault
 from tests.unit.webhook.harness import USER, instance, operator_version
 from tests.unit.webhook.harness import review as review_of
 
@@ -42,7 +42,7 @@ def test_values_come_back_with_their_faults_in_order() -> None:
 
 @pytest.fixture
 def few_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checks, "DEFAULT_LIMITS", Limits(nodes=12_000))
+    monkeypatch.setattr(values, "DEFAULT_LIMITS", Limits(nodes=12_000))
 
 
 @pytest.mark.usefixtures("few_nodes")

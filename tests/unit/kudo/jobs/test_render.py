@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from kudo import bounds
+from kudo.api import bounds
+from kudo.api.task_kinds import FatalTaskError
 from kudo.jobs import HANDLERS, render
 from kudo.jobs.render import Request
-from kudo.parameters import RawParameter
-from kudo.rendering import Variables
-from kudo.tasks import FatalTaskError
+from kudo.parameters.template import RawParameter
+from kudo.tasks.rendering import Variables
 
 CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s}\n"
 POD = "apiVersion: v1\nkind: Pod\nspec: {}\n"

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kudo.admission.answers import Answer
+from kudo.admission.tenancy import LONGEST_GRANT
 from kudo.api import Json, JsonObject
+from kudo.api.names import ANNOTATION_ALLOW_FROM
 from kudo.jobs import review, version
-from kudo.names import ANNOTATION_ALLOW_FROM
-from kudo.tenancy import LONGEST_GRANT
 from tests.support.selection.properties import examples
 
 PLANS = {"deploy": {"phases": [{"name": "p", "steps": [{"name": "s", "tasks": ["t"]}]}]}}

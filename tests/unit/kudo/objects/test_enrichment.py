@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kudo.api import Instance, JsonObject, OperatorVersion
+from kudo.api.task_kinds import FatalTaskError
 from kudo.objects.enrichment import Origin, annotate_pods, encode_string_data, enrich
-from kudo.tasks import FatalTaskError
 
 INSTANCE = Instance.from_wire({"metadata": {"name": "inst", "namespace": "ns", "uid": "u-1"}})
 VERSION = OperatorVersion.from_wire(

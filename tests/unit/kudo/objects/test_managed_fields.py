@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kudo.api import JsonObject
-from kudo.names import ANNOTATION_LAST_APPLIED
+from kudo.api.names import ANNOTATION_LAST_APPLIED
 from kudo.objects.managed_fields import (
     last_applied,
     migrated,

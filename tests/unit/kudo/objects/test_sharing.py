@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kudo.api import Instance
-from kudo.identity import InstanceIdentity, identity
+from kudo.api.identity import InstanceIdentity, identity
 from kudo.objects.sharing import (
     Claim,
     as_applied_last,

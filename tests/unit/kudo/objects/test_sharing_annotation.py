@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kudo.api import JsonObject
-from kudo.identity import InstanceIdentity
+from kudo.api.identity import InstanceIdentity
 from kudo.objects.sharing import MOST_LISTED, is_listed, lists_all, shared_by, sharers
 
 NAMES = st.text("abc-019.", min_size=1, max_size=8)

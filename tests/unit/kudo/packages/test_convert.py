@@ -3,9 +3,13 @@
 import pytest
 
 from kudo.api import Instance, Operator, OperatorVersion, Parameter
-from kudo.packages import Package, PackageFiles, PackageObjects, parse_package, to_objects
-from kudo.parameters import check_value, missing_required, template_values
-from kudo.problems import InvalidInput, Problem
+from kudo.api.problems import InvalidInput, Problem
+from kudo.packages.convert import PackageObjects, to_objects
+from kudo.packages.files import PackageFiles
+from kudo.packages.model import Package
+from kudo.packages.reader import parse_package
+from kudo.parameters.check import check_value, missing_required
+from kudo.parameters.template import template_values
 
 _OPERATOR = """\
 name: first

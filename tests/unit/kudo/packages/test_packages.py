@@ -9,16 +9,11 @@ from pathlib import Path
 import pytest
 
 from kudo.api import Maintainer, Phase, PipeFile, Plan, Step, Task, TaskSpec
-from kudo.packages import (
-    PackageFiles,
-    PackageParameter,
-    ParameterGroup,
-    open_package,
-    parse_package,
-    read_package,
-)
+from kudo.api.problems import InvalidInput
+from kudo.packages.files import PackageFiles
+from kudo.packages.model import PackageParameter, ParameterGroup
+from kudo.packages.reader import open_package, parse_package, read_package
 from kudo.packages.source import Position, source_of
-from kudo.problems import InvalidInput
 
 _OPERATOR = """\
 apiVersion: kudo.dev/v1beta1

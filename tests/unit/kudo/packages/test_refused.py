@@ -13,9 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kudo.packages import PackageFiles, PackageLimits, parse_package, read_package
+from kudo.api.problems import InvalidInput, Problem
 from kudo.packages.archive import read_archive
-from kudo.problems import InvalidInput, Problem
+from kudo.packages.files import PackageFiles, PackageLimits
+from kudo.packages.reader import parse_package, read_package
 from tests.support.selection.properties import examples
 
 _LIMITS = PackageLimits()

@@ -6,16 +6,10 @@ from pathlib import Path
 import pytest
 
 from kudo.api import ObjectReference, OperatorVersion, OperatorVersionSpec, Task, TaskSpec
-from kudo.packages import (
-    DependencyLimits,
-    Package,
-    Requirement,
-    Resolution,
-    depends,
-    locate,
-    resolve,
-)
-from kudo.problems import InvalidInput, Problem
+from kudo.api.problems import InvalidInput, Problem
+from kudo.packages.location import locate
+from kudo.packages.model import Package
+from kudo.packages.resolution import DependencyLimits, Requirement, Resolution, depends, resolve
 from tests.unit.kudo.packages.package_tree import operator, pack, write
 
 

@@ -3,9 +3,9 @@
 import pytest
 
 from kudo.api.base import ApiModel
+from kudo.api.problems import Problem
 from kudo.packages.fields import Fields
 from kudo.packages.shapes import read
-from kudo.problems import Problem
 
 
 class Limits(ApiModel):

@@ -5,8 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kudo.api import Parameter
-from kudo.parameters import check_value, missing_required, template_values, to_text
-from kudo.problems import InvalidInput, Problem
+from kudo.api.problems import InvalidInput, Problem
+from kudo.parameters.check import check_value, missing_required
+from kudo.parameters.template import template_values
+from kudo.parameters.text import to_text
 
 
 def _parameter(value_type: object = None, **fields: object) -> Parameter:

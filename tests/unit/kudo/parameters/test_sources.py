@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kudo.parameters import parse_assignments, parse_parameter_file, with_plain_booleans
-from kudo.problems import InvalidInput
+from kudo.api.problems import InvalidInput
+from kudo.parameters.sources import parse_assignments, parse_parameter_file, with_plain_booleans
 
 _NULL = (
     "has a null value (https://yaml.org/spec/1.2/spec.html#id2803362) "

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from kudo.api import Instance, OperatorVersion
-from kudo.children import VersionKey
 from kudo.permissions import Kind, Rights, Rule, Served, needs_of, rights_of
+from kudo.tasks.kudo_operator import VersionKey
 from tests.support import build
 from tests.support.build import Json
 

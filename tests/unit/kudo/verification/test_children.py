@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from kudo.packages import locate
+from kudo.packages.location import locate
 from kudo.verification import Finding, verify, verify_dependencies
 
 PARENT = """\

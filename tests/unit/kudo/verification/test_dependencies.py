@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from kudo.packages import locate
+from kudo.packages.location import locate
 from kudo.verification import Finding, Severity, verify_dependencies
 from tests.unit.kudo.packages.package_tree import operator, pack, write
 

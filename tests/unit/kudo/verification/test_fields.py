@@ -4,7 +4,9 @@ from collections.abc import Mapping
 
 import pytest
 
-from kudo.packages import Package, PackageFiles, parse_package
+from kudo.packages.files import PackageFiles
+from kudo.packages.model import Package
+from kudo.packages.reader import parse_package
 from kudo.verification import Finding, Severity, verify
 from kudo.verification.fixes import apply, edits_of
 from tests.unit.kudo.verification.test_verification import OBJECT

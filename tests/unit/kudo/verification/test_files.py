@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from kudo.packages import locate, read_package
-from kudo.problems import InvalidInput
+from kudo.api.problems import InvalidInput
+from kudo.packages.location import locate
+from kudo.packages.reader import read_package
 from kudo.verification import Finding, verify
 from tests.unit.kudo.verification.test_fields import OPERATOR, PARAMETERS, TEMPLATE
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from kudo.packages import Package
+from kudo.packages.model import Package
 from kudo.verification import Severity, verify
 from tests.unit.kudo.verification.test_verification import APPLY, package, task, tasks, using
 

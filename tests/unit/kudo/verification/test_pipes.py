@@ -2,7 +2,7 @@
 
 import pytest
 
-from kudo.packages import Package
+from kudo.packages.model import Package
 from kudo.verification import verify
 from tests.unit.kudo.verification.test_verification import (
     OBJECT,

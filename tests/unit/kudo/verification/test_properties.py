@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kudo.api import Phase, PipeFile, Plan, Step, Task, TaskSpec
-from kudo.packages import OperatorFile, Package, PackageParameter, ParameterGroup
-from kudo.semver import precedence
+from kudo.api.semver import precedence
+from kudo.packages.model import OperatorFile, Package, PackageParameter, ParameterGroup
 from kudo.verification import verify
 
 _names = st.sampled_from(["a", "b", "A", "a.yaml", "b.yaml", "deploy", "", "x;y", "{{", "a/b"])

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from kudo import bounds
+from kudo.api import bounds
 from kudo.verification import verify
 from tests.unit.kudo.verification.test_fields import OPERATOR, of_code
 from tests.unit.kudo.verification.test_fields import package as package_of

@@ -8,7 +8,10 @@ import orjson
 import pytest
 
 from kudo.api.crds import definitions
-from kudo.packages import Package, PackageFiles, parse_package, to_objects
+from kudo.packages.convert import to_objects
+from kudo.packages.files import PackageFiles
+from kudo.packages.model import Package
+from kudo.packages.reader import parse_package
 from kudo.verification import Finding, verify
 from kudo.verification.storage import MOST_BYTES, parts_are_within_bounds
 from tests.unit.kudo.verification.test_verification import OBJECT, package

@@ -7,7 +7,9 @@ from typing import Any, Final
 
 import pytest
 
-from kudo.packages import Package, PackageFiles, parse_package, read_package
+from kudo.packages.files import PackageFiles
+from kudo.packages.model import Package
+from kudo.packages.reader import parse_package, read_package
 from kudo.verification import Severity, softened, verify
 
 Json = dict[str, Any]

@@ -6,9 +6,9 @@ from typing import Any, NoReturn
 import pytest
 
 from kubeio.types import JsonObject
+from kudo_reconciler.common.resources import INSTANCES
 from kudo_reconciler.controller import idle
 from kudo_reconciler.objects import resolver
-from kudo_reconciler.resources import INSTANCES
 from tests.unit.reconciler.scenes.scene import Scene, of_kind, play, version
 
 TEMPLATE = of_kind("ConfigMap", "o")

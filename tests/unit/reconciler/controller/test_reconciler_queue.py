@@ -16,8 +16,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kudo_reconciler.common.keys import Key
 from kudo_reconciler.controller.workqueue import QueueClosed, WorkQueue, namespace_limit
-from kudo_reconciler.keys import Key
 from tests.unit.cancelling import cancel_at_each_await
 
 T = TypeVar("T")

@@ -12,12 +12,12 @@ from kubeio.cache.reflector import Timing
 from kubeio.client import Client
 from kubeio.errors import Conflict, NotFound
 from kubeio.kinds import PODS
+from kudo.admission.tenancy import Tenancy
 from kudo.api import JsonObject
-from kudo.names import ANNOTATION_PLAN_UID
-from kudo.tenancy import Tenancy
-from kudo_reconciler.keys import Key
+from kudo.api.names import ANNOTATION_PLAN_UID
+from kudo_reconciler.common.keys import Key
+from kudo_reconciler.execution.tasks.pipe_pods import PipePods
 from kudo_reconciler.objects.observer import Observer
-from kudo_reconciler.tasks.pipe_pods import PipePods
 from kudo_reconciler.tenancy.accounts import Accounts
 from kudo_reconciler.tenancy.directory import Directory
 from tests.support.apiserver.cluster import MemoryCluster

@@ -12,12 +12,12 @@ from kubeio.cache.reflector import Timing
 from kubeio.client import Client
 from kubeio.connection.config import ClusterConfig
 from kubeio.leader_election.elector import NotLeading
+from kudo.admission.tenancy import Tenancy
 from kudo.api import JsonObject, PipeFile
-from kudo.tasks import FatalTaskError, TransientTaskError
-from kudo.tenancy import Tenancy
-from kudo_reconciler.keys import Key
+from kudo.api.task_kinds import FatalTaskError, TransientTaskError
+from kudo_reconciler.common.keys import Key
+from kudo_reconciler.execution.tasks.pipe_pods import PipePods
 from kudo_reconciler.objects.observer import Observer
-from kudo_reconciler.tasks.pipe_pods import PipePods
 from kudo_reconciler.tenancy.accounts import Accounts
 from kudo_reconciler.tenancy.directory import Directory
 

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from kudo.api.task_kinds import FatalTaskError, TransientTaskError
 from kudo.jobs.render import Output, Request
 from kudo.objects.dependency_hash import content_digest
-from kudo.parameters import RawParameter
-from kudo.pipe import EnvFileError
-from kudo.rendering import Variables
-from kudo.tasks import FatalTaskError, TransientTaskError
+from kudo.parameters.template import RawParameter
+from kudo.tasks.pipe import EnvFileError
+from kudo.tasks.rendering import Variables
 from kudo_reconciler.execution.rendering import Renderer
 from workers import Limits, Observation, Pool
 

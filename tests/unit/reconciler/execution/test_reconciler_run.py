@@ -10,20 +10,20 @@ import pytest
 from kubeio.cache.informer import Informer
 from kubeio.client import Client
 from kubeio.connection.config import ClusterConfig
+from kudo.admission.tenancy import Tenancy
 from kudo.api import ExecutionStatus, Instance, OperatorVersion, PlanStatus
-from kudo.execution import Intent, StepRef, begin, status_of
-from kudo.tasks import KINDS, FatalTaskError
-from kudo.tenancy import Tenancy
-from kudo_reconciler.clock import SystemClock
+from kudo.api.task_kinds import KINDS, FatalTaskError
+from kudo.plans.execution import Intent, StepRef, begin, status_of
+from kudo_reconciler.common.clock import SystemClock
+from kudo_reconciler.common.keys import Key
+from kudo_reconciler.common.resources import INSTANCES
 from kudo_reconciler.execution.operations import Operations
 from kudo_reconciler.execution.rendering import Renderer
 from kudo_reconciler.execution.run import PlanRunner, Progress, Run, StatusWriter
 from kudo_reconciler.execution.steps import StepRunner
 from kudo_reconciler.execution.task_context import RunMemory, TaskContext, TaskResult
 from kudo_reconciler.execution.task_runner import TaskRunner
-from kudo_reconciler.keys import Key
 from kudo_reconciler.metrics.metrics import Metrics
-from kudo_reconciler.resources import INSTANCES
 from kudo_reconciler.store.instances import InstanceStore
 from kudo_reconciler.store.own_writes import OwnWrites
 from kudo_reconciler.tenancy.accounts import Accounts

@@ -8,9 +8,9 @@ import pytest
 from kubeio.client import Client
 from kubeio.connection.config import ClusterConfig
 from kudo.api import ExecutionStatus, Instance, OperatorVersion, Phase, Plan, Step
-from kudo.execution import StepRef, TaskOutcome
-from kudo.tasks import KINDS, FatalTaskError, TransientTaskError
-from kudo_reconciler.errors import Outdated
+from kudo.api.task_kinds import KINDS, FatalTaskError, TransientTaskError
+from kudo.plans.execution import StepRef, TaskOutcome
+from kudo_reconciler.common.errors import Outdated
 from kudo_reconciler.execution.rendering import Renderer
 from kudo_reconciler.execution.steps import StepResult, StepRunner
 from kudo_reconciler.execution.task_context import (

@@ -9,15 +9,15 @@ from kubeio.client import Client
 from kubeio.connection.config import ClusterConfig
 from kubeio.errors import ConnectionLost, Forbidden, KubeError, ServerError
 from kudo.api import Instance, OperatorVersion, Task
-from kudo.execution import StepRef
-from kudo.tasks import KINDS, FatalTaskError, TaskPath, TransientTaskError
-from kudo_reconciler.errors import Superseded
+from kudo.api.task_kinds import KINDS, FatalTaskError, TaskPath, TransientTaskError
+from kudo.plans.execution import StepRef
+from kudo_reconciler.common.errors import Superseded
 from kudo_reconciler.execution.rendering import Renderer
 from kudo_reconciler.execution.task_context import RunMemory, TaskContext, TaskResult
 from kudo_reconciler.execution.task_runner import TaskRunner
-from kudo_reconciler.tasks.dummy import DummyTask
-from kudo_reconciler.tasks.kinds import TASKS
-from kudo_reconciler.tasks.toggle import ToggleTask
+from kudo_reconciler.execution.tasks.dummy import DummyTask
+from kudo_reconciler.execution.tasks.kinds import TASKS
+from kudo_reconciler.execution.tasks.toggle import ToggleTask
 from workers import Pool
 
 DONE = TaskResult(done=True)

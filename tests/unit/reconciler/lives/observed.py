@@ -14,16 +14,15 @@ from typing import Final
 import orjson
 
 from kubeio.types import JsonObject
-from kudo import names
-from kudo.api import Instance, OperatorVersion
-from kudo.runs.last_run import in_force, version_in_force
+from kudo.api import Instance, OperatorVersion, names
+from kudo.plans.runs.last_run import in_force, version_in_force
 from tests.support.apiserver.cluster import moment
 from tests.support.apiserver.server import ApiServer
 from tests.support.apiserver.storage import Revision, StorageName
 from tests.support.instance_admission import RECONCILER, InstanceAdmission
-from tests.unit.kudo.runs.control_promises import SENT
-from tests.unit.kudo.runs.lifecycle_promises import assert_kept
-from tests.unit.kudo.runs.writes import Record, Write
+from tests.unit.kudo.plans.runs.control_promises import SENT
+from tests.unit.kudo.plans.runs.lifecycle_promises import assert_kept
+from tests.unit.kudo.plans.runs.writes import Record, Write
 from tests.unit.reconciler.lives.inventory.observed import INVENTORIES, Records
 
 INSTANCES: Final = (names.GROUP, "instances")

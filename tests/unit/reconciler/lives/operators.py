@@ -7,7 +7,7 @@ from random import Random
 from typing import Final
 
 from kubeio.types import JsonObject
-from tests.unit.kudo.runs.control_promises import HIDDEN
+from tests.unit.kudo.plans.runs.control_promises import HIDDEN
 
 PARAMETERS: Final[dict[str, tuple[str | None, ...]]] = {
     "SIZE": ("1", "2", "3", None),

@@ -5,14 +5,14 @@ from typing import Final
 
 from kudo.admission.revalidation import revalidate_idle
 from kudo.api import ExecutionStatus, Instance, OperatorVersion
-from kudo.health import readiness
-from kudo.names import LABEL_INSTANCE
-from kudo.runs.conditions import Situation
-from kudo.runs.status import running, settled, with_conditions
-from kudo.values.fingerprints import fingerprints
-from kudo_reconciler.resources import READINESS_KINDS
+from kudo.api.fingerprints import fingerprints
+from kudo.api.names import LABEL_INSTANCE
+from kudo.objects.health import readiness
+from kudo.plans.runs.conditions import Situation
+from kudo.plans.runs.status import running, settled, with_conditions
+from kudo_reconciler.common.resources import READINESS_KINDS
 from tests.support.apiserver.cluster import moment
-from tests.unit.kudo.runs.control_promises import held_up_instance_says_so, passed_limits
+from tests.unit.kudo.plans.runs.control_promises import held_up_instance_says_so, passed_limits
 from tests.unit.reconciler.lives.inventory.observed import assert_records_at_rest
 from tests.unit.reconciler.lives.observed import Observed
 from tests.unit.reconciler.lives.users import NAMES

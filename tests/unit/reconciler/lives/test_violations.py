@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from kubeio.types import JsonObject
-from kudo.values.fingerprints import fingerprint
+from kudo.api.fingerprints import fingerprint
 from tests.support import build
 from tests.unit.reconciler.lives.life import Life, passes
 

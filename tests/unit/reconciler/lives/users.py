@@ -12,9 +12,9 @@ from typing import Any, Final, Literal
 from kubeio.errors import ApiError
 from kubeio.types import JsonObject
 from kudo.api import ExecutionStatus, Instance
-from kudo.execution import steps_of_entry
-from kudo.runs.plan_choice import used_uids
-from kudo_reconciler.resources import INSTANCES, OPERATOR_VERSIONS
+from kudo.plans.execution import steps_of_entry
+from kudo.plans.runs.plan_choice import used_uids
+from kudo_reconciler.common.resources import INSTANCES, OPERATOR_VERSIONS
 from tests.unit.reconciler.lives.inventory import acts as records
 from tests.unit.reconciler.lives.operators import PLANS, TIMEOUTS, operator_version, values
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from kudo.api import PhaseStatus, PlanStatus, StepStatus, TaskStatus
-from kudo.execution import StepRef
+from kudo.plans.execution import StepRef
 from kudo_reconciler.metrics.durations import StepTimes, moment, run_seconds
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)

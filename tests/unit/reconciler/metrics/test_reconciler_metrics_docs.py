@@ -8,7 +8,7 @@ from typing import get_args
 import pytest
 from prometheus_client import CollectorRegistry
 
-from kudo.version_rules import REASON
+from kudo.admission.version_rules import REASON
 from kudo_reconciler.metrics import labels as words
 from kudo_webhook import metrics as webhook
 from serving.connections import Connections
@@ -98,11 +98,10 @@ def test_the_reasons_of_the_webhook_are_documented() -> None:
         *(
             LIBS / name
             for name in (
-                "runs/plan_choice.py",
-                "runs/retries.py",
-                "runs/upgrades.py",
+                "plans/runs/plan_choice.py",
+                "plans/runs/retries.py",
+                "plans/runs/upgrades.py",
                 "parameters/check.py",
-                "tenancy.py",
                 "jobs/version.py",
             )
         ),

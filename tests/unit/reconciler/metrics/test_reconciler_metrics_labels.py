@@ -15,17 +15,15 @@ KUDO = ROOT / "libs" / "kudo" / "src" / "kudo"
 ENDS_RUNS = [
     *RECONCILER.rglob("*.py"),
     KUDO / "objects" / "enrichment.py",
-    KUDO / "rendering.py",
-    *(KUDO / "tasks").glob("*.py"),
-    *(KUDO / "children").glob("*.py"),
-    *(KUDO / "pipe").glob("*.py"),
-    *(KUDO / "removed_apis").glob("*.py"),
+    *(KUDO / "api" / "task_kinds").glob("*.py"),
+    *(KUDO / "tasks").rglob("*.py"),
+    *(KUDO / "objects" / "removed_apis").glob("*.py"),
 ]
 REFUSES_RUNS = [
     KUDO / "parameters" / "check.py",
-    KUDO / "runs" / "upgrades.py",
-    KUDO / "runs" / "retries.py",
-    KUDO / "execution" / "limits.py",
+    KUDO / "plans" / "runs" / "upgrades.py",
+    KUDO / "plans" / "runs" / "retries.py",
+    KUDO / "plans" / "execution" / "limits.py",
 ]
 
 
@@ -83,7 +81,7 @@ def test_every_reason_that_can_end_a_run_is_listed_and_no_other() -> None:
     said = first_texts(ENDS_RUNS, "FatalTaskError", "task_error")
     said |= {"ServiceAccountNotFound"}  # fatal in a namespace that is being deleted
     said |= {"DummyTaskError"}  # fatal or transient, by the task's own words
-    said |= first_texts([KUDO / "runs" / "last_run.py"], "_edited")
+    said |= first_texts([KUDO / "plans" / "runs" / "last_run.py"], "_edited")
     said |= failed_runs() | judged() | first_texts(REFUSES_RUNS, "Problem")
     own = {words.NO_REASON, words.STOPPED, words.SUPERSEDED, words.OTHER}
     assert said == set(words.RUN_REASONS) - own

@@ -12,10 +12,10 @@ from kubeio.cache.informer import Informer
 from kubeio.client import Client
 from kubeio.connection.config import ClusterConfig
 from kubeio.types import JsonObject
-from kudo.moments import rfc3339
+from kudo.api.moments import rfc3339
+from kudo_reconciler.common.resources import INSTANCES
 from kudo_reconciler.metrics.instances import InstanceCollector, state_of
 from kudo_reconciler.metrics.suspended import MOST_NAMED
-from kudo_reconciler.resources import INSTANCES
 
 EARLY, LATE = "2026-01-01T00:00:10Z", "2026-01-01T00:00:20Z"
 EARLY_SECONDS = 1767225610

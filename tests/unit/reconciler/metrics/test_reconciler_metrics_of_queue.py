@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 import pytest
 from prometheus_client import CollectorRegistry
 
+from kudo_reconciler.common.keys import Key
 from kudo_reconciler.controller.workqueue import WorkQueue
-from kudo_reconciler.keys import Key
 from kudo_reconciler.metrics.queue import QueueMetrics
 
 A, B = Key("ns", "a"), Key("ns", "b")

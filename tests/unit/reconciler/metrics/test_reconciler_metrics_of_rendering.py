@@ -5,9 +5,9 @@ import pytest
 from kubeio.client import Client
 from kubeio.connection.config import ClusterConfig
 from kudo.api import Instance, OperatorVersion, Task
-from kudo.execution import StepRef
-from kudo.tasks import FatalTaskError, TaskPath
-from kudo_reconciler.event_queue import Severity
+from kudo.api.task_kinds import FatalTaskError, TaskPath
+from kudo.plans.execution import StepRef
+from kudo_reconciler.events.queue import Severity
 from kudo_reconciler.execution.rendering import Renderer
 from kudo_reconciler.execution.task_context import RunMemory, TaskContext
 from workers import Pool

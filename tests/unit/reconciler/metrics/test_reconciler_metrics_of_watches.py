@@ -9,9 +9,9 @@ from kubeio.cache.reflector import Phase, Status
 from kubeio.errors import ConnectionLost, Forbidden, Gone, KubeError, Malformed, ServerError
 from kubeio.kinds import CONFIG_MAPS
 from kubeio.resource import Resource
+from kudo_reconciler.common.resources import INSTANCES
 from kudo_reconciler.metrics.labels import WATCH_ENDINGS
 from kudo_reconciler.metrics.watches import WatchCollector, WatchRestarts
-from kudo_reconciler.resources import INSTANCES
 
 LISTING, WATCHING = Status(Phase.LISTING), Status(Phase.OPENING)
 TENANTS = [Resource(f"g{n}.dev", "v1", "Pod", "pods", namespaced=True) for n in (1, 2)]

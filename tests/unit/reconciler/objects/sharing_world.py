@@ -11,20 +11,20 @@ from kubeio.client import Client
 from kubeio.resource import Resource
 from kudo.api import JsonObject
 from kudo.api.crds import definitions
-from kudo.identity import InstanceIdentity
-from kudo.names import ANNOTATION_SHARED_BY
+from kudo.api.identity import InstanceIdentity
+from kudo.api.names import ANNOTATION_SHARED_BY
 from kudo.objects.inventory.record import Entry, Place, inventory_of
 from kudo.objects.sharing import sharers
-from kudo_reconciler.clock import SystemClock
-from kudo_reconciler.events import EventRecorder
-from kudo_reconciler.keys import Key
+from kudo_reconciler.common.clock import SystemClock
+from kudo_reconciler.common.keys import Key
+from kudo_reconciler.common.resources import INSTANCES, INVENTORIES
+from kudo_reconciler.events.writer import EventRecorder
 from kudo_reconciler.metrics.metrics import Metrics
 from kudo_reconciler.objects.observer import Observer
 from kudo_reconciler.objects.records.ignored import IgnoredEntries
 from kudo_reconciler.objects.records.recorder import Recorder
 from kudo_reconciler.objects.releasing.shares import Shares
 from kudo_reconciler.objects.sharing.sharers import Sharers
-from kudo_reconciler.resources import INSTANCES, INVENTORIES
 from kudo_reconciler.store.freshness import Freshness
 from kudo_reconciler.store.instances import InstanceStore
 from kudo_reconciler.store.inventories import INDEXERS, InventoryStore, kept_inventory

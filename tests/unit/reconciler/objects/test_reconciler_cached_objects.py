@@ -11,9 +11,8 @@ from kubeio.cache.reflector import Timing
 from kubeio.cache.store import Store
 from kubeio.client import Client
 from kubeio.resource import Resource
-from kudo import names
-from kudo.api import JsonObject
-from kudo.health import health_of
+from kudo.api import JsonObject, names
+from kudo.objects.health import health_of
 from kudo.objects.managed_fields import needs_migration
 from kudo.objects.sharing import sharers
 from kudo_reconciler.objects.cached_objects import reduced, written_by

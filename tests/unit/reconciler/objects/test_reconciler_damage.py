@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from kudo.identity import InstanceIdentity
+from kudo.api.identity import InstanceIdentity
 from kudo.objects.inventory.record import Entry, Place, Record
-from kudo_reconciler.keys import Key
+from kudo_reconciler.common.keys import Key
 from kudo_reconciler.objects.records.damage import Damage
 
 ONE = InstanceIdentity("ns", "book", "uid-1")

@@ -12,7 +12,7 @@ from kubeio.cache.reflector import Timing
 from kubeio.client import Client
 from kubeio.resource import Resource
 from kudo.api import JsonObject
-from kudo_reconciler.keys import Key
+from kudo_reconciler.common.keys import Key
 from kudo_reconciler.objects.observer import Observer
 from tests.support.informers import reached
 from tests.unit.kubeio.fake_api import WIDGET, FakeApi, fake_api, refuse, stream, until

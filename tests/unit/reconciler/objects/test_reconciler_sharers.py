@@ -8,9 +8,9 @@ import pytest
 
 from kubeio.errors import Conflict, Invalid, NotFound
 from kudo.api import JsonObject
-from kudo.identity import InstanceIdentity
+from kudo.api.identity import InstanceIdentity
 from kudo.objects.sharing import MOST_LISTED, shared_by, sharers
-from kudo_reconciler.resources import INSTANCES
+from kudo_reconciler.common.resources import INSTANCES
 from tests.unit.reconciler.objects.sharing_world import (
     ENTRY,
     PLACE,

@@ -5,11 +5,11 @@ import itertools
 from collections.abc import Iterator
 
 from kudo.api import JsonObject
-from kudo.identity import InstanceIdentity
+from kudo.api.identity import InstanceIdentity
 from kudo.objects.inventory.record import Place
-from kudo_reconciler.keys import Key
+from kudo_reconciler.common.keys import Key
+from kudo_reconciler.common.pacing import AT_ONCE
 from kudo_reconciler.objects.sharing.spread import Spread
-from kudo_reconciler.pacing import AT_ONCE
 from tests.unit.reconciler.objects.sharing_world import PLACE, ROLES, Process, World, world
 
 CHANGE: JsonObject = {"metadata": {"annotations": {"kudo.dev/delete-with-instance": "true"}}}

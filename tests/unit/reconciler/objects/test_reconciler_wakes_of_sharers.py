@@ -11,8 +11,8 @@ from kubeio.cache.reflector import Timing
 from kubeio.client import Client
 from kubeio.resource import Resource
 from kudo.api import Json, JsonObject
-from kudo.names import ANNOTATION_SHARED_BY
-from kudo_reconciler.keys import Key
+from kudo.api.names import ANNOTATION_SHARED_BY
+from kudo_reconciler.common.keys import Key
 from kudo_reconciler.objects.observer import Observer
 from tests.support.apiserver.cluster import MemoryCluster
 

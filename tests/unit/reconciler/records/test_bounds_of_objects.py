@@ -4,7 +4,7 @@ import pytest
 
 from kubeio.kinds import SERVICE_ACCOUNTS
 from kubeio.types import JsonObject
-from kudo import bounds
+from kudo.api import bounds
 from tests.support import build
 from tests.support.apiserver.server import Request
 from tests.support.apiserver.status import StatusError

@@ -12,7 +12,7 @@ from kubeio.discovery import Discovery
 from kubeio.resource import Resource
 from kubeio.types import JsonObject
 from kudo.api import OperatorVersion
-from kudo.names import ANNOTATION_PLAN_UID
+from kudo.api.names import ANNOTATION_PLAN_UID
 from kudo.objects.inventory.orphans import Finished
 from kudo.objects.inventory.record import Entry, Place, Record
 from kudo_reconciler.objects.cached_objects import reduced

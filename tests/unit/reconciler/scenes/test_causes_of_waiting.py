@@ -7,7 +7,7 @@ from typing import Any
 from kubeio.kinds import PODS
 from kubeio.resource import Resource
 from kubeio.types import JsonObject
-from kudo.names import HERITAGE, LABEL_HERITAGE, LABEL_INSTANCE
+from kudo.api.names import HERITAGE, LABEL_HERITAGE, LABEL_INSTANCE
 from tests.support.apiserver.controllers.workloads import Outcome
 from tests.unit.reconciler.scenes.scene import Scene, play, version
 

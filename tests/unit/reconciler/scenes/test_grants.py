@@ -11,9 +11,9 @@ from kubeio.client import Client
 from kubeio.errors import NotFound
 from kubeio.resource import Resource
 from kubeio.types import JsonObject
-from kudo.names import ANNOTATION_ALLOW_FROM, FINALIZER_CLEANUP
-from kudo.tenancy import Tenancy
-from kudo_reconciler.resources import INSTANCES, OPERATOR_VERSIONS
+from kudo.admission.tenancy import Tenancy
+from kudo.api.names import ANNOTATION_ALLOW_FROM, FINALIZER_CLEANUP
+from kudo_reconciler.common.resources import INSTANCES, OPERATOR_VERSIONS
 from tests.support import build
 from tests.unit.reconciler.lives.life import Life, passes
 

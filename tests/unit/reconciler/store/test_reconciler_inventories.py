@@ -15,9 +15,9 @@ from kubeio.client import Client
 from kubeio.errors import Conflict, ConnectionLost, Forbidden
 from kudo.api import JsonObject
 from kudo.api.crds import definitions
-from kudo.identity import InstanceIdentity
+from kudo.api.identity import InstanceIdentity
 from kudo.objects.inventory.record import Entry, Place, Record, inventory_name, inventory_of
-from kudo_reconciler.resources import INVENTORIES
+from kudo_reconciler.common.resources import INVENTORIES
 from kudo_reconciler.store.freshness import Freshness
 from kudo_reconciler.store.inventories import (
     INDEXERS,

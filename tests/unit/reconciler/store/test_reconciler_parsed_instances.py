@@ -1,7 +1,7 @@
 """Instances parsed once for each of their states."""
 
 from kudo.api import JsonObject
-from kudo_reconciler.keys import Key
+from kudo_reconciler.common.keys import Key
 from kudo_reconciler.store.parsed import ParsedInstances
 
 KEY = Key("ns", "i")

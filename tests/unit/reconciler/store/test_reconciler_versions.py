@@ -10,11 +10,11 @@ from aiohttp import web
 from kubeio.cache.informer import Informer
 from kubeio.client import Client
 from kudo.api import JsonObject
-from kudo.bounds import TOO_LARGE
-from kudo.tasks import FatalTaskError
-from kudo_reconciler.resources import OPERATOR_VERSIONS
+from kudo.api.bounds import TOO_LARGE
+from kudo.api.task_kinds import FatalTaskError
+from kudo_reconciler.common.resources import OPERATOR_VERSIONS
+from kudo_reconciler.execution.tasks.child_versions import ChildVersions
 from kudo_reconciler.store.versions import VersionStore, VersionTooLarge, kept_version
-from kudo_reconciler.tasks.child_versions import ChildVersions
 from tests.unit.kubeio.fake_api import FakeApi, fake_api
 
 

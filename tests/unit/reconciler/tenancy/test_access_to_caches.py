@@ -7,8 +7,8 @@ import orjson
 
 from kubeio.kinds import PODS, STATEFUL_SETS
 from kubeio.types import JsonObject
-from kudo.names import HERITAGE, LABEL_HERITAGE, LABEL_INSTANCE
-from kudo_reconciler.resources import INSTANCES
+from kudo.api.names import HERITAGE, LABEL_HERITAGE, LABEL_INSTANCE
+from kudo_reconciler.common.resources import INSTANCES
 from tests.support import build
 from tests.support.apiserver.controllers.workloads import Outcome
 from tests.support.apiserver.server import Request

@@ -1,7 +1,7 @@
 """What the informers of ServiceAccounts and Namespaces keep."""
 
 from kubeio.types import JsonObject
-from kudo.names import ANNOTATION_SERVICE_ACCOUNT
+from kudo.api.names import ANNOTATION_SERVICE_ACCOUNT
 from kudo_reconciler.tenancy.accounts import recordable
 from kudo_reconciler.tenancy.directory import kept
 

@@ -14,7 +14,7 @@ from kubeio.errors import Forbidden, ServerError
 from kubeio.kinds import CLUSTER_ROLES, DEPLOYMENTS, PODS
 from kubeio.leader_election.elector import NotLeading
 from kubeio.types import JsonObject
-from kudo_reconciler.clock import loop_seconds
+from kudo_reconciler.common.clock import loop_seconds
 from kudo_reconciler.tenancy.access import KEPT_SECONDS, AccessReviews
 from tests.support.apiserver import status
 from tests.support.apiserver.cluster import MemoryCluster

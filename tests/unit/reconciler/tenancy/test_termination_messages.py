@@ -8,7 +8,7 @@ import pytest
 from kubeio.kinds import PODS
 from kubeio.resource import Resource
 from kubeio.types import JsonObject
-from kudo.names import HERITAGE, LABEL_HERITAGE, LABEL_INSTANCE
+from kudo.api.names import HERITAGE, LABEL_HERITAGE, LABEL_INSTANCE
 from tests.support.apiserver.controllers.workloads import Outcome
 from tests.support.apiserver.server import Request
 from tests.support.apiserver.status import internal_error

@@ -7,10 +7,10 @@ import pytest
 
 from kubeio.resource import Resource
 from kubeio.types import JsonObject
-from kudo.identity import InstanceIdentity
-from kudo.names import ANNOTATION_SHARED_BY
+from kudo.api.identity import InstanceIdentity
+from kudo.api.names import ANNOTATION_SHARED_BY
 from kudo.objects.sharing import shared_by
-from kudo_reconciler.resources import INVENTORIES
+from kudo_reconciler.common.resources import INVENTORIES
 from tests.support import build
 from tests.support.apiserver.network.faults import Fate
 from tests.support.apiserver.server import Request

@@ -7,7 +7,7 @@ import pytest
 
 from kubeio.resource import Resource
 from kubeio.types import JsonObject
-from kudo.names import FIELD_MANAGER
+from kudo.api.names import FIELD_MANAGER
 from tests.support import build
 from tests.support.apiserver.controllers.workloads import Outcome
 from tests.unit.reconciler.scenes.scene import (

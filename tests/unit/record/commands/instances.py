@@ -8,7 +8,7 @@ import asyncio
 from functools import cache
 from typing import Any
 
-from kubectl_kudo.core.kinds import INSTANCES, OPERATOR_VERSIONS, OPERATORS
+from kubectl_kudo.session.kinds import INSTANCES, OPERATOR_VERSIONS, OPERATORS
 from kubeio.types import JsonObject
 from tests.support import build
 from tests.support.apiserver.controllers.workloads import Outcome

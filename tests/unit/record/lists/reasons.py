@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import kudo.verification
-from kudo.runs import conditions
+from kudo.plans.runs import conditions
 from kudo.verification.codes import CODES
 from tests.unit.docs.test_docs_reasons import documented
 

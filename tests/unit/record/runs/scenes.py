@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from kubectl_kudo.core.kinds import INSTANCES, OPERATOR_VERSIONS
+from kubectl_kudo.session.kinds import INSTANCES, OPERATOR_VERSIONS
 from kubeio.types import JsonObject
 from tests.support import build
 from tests.support.apiserver.controllers.workloads import Outcome

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from kubectl_kudo.core.kinds import INSTANCES
+from kubectl_kudo.session.kinds import INSTANCES
 from kubeio.errors import ApiError
 from kubeio.types import JsonObject
 from tests.support.apiserver.server import Request

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from kudo.names import FINALIZER_CLEANUP
+from kudo.api.names import FINALIZER_CLEANUP
 from tests.support.selection.cases import cases, chosen
 from tests.unit.webhook.harness import USER, DictVersions, running
 from tests.unit.webhook.vectors.compare import compare

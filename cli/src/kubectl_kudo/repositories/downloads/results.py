@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from kubectl_kudo.core.errors import CliError
 from kubectl_kudo.repositories.urls import shown_url
+from kubectl_kudo.session.errors import CliError
 
 
 class DownloadError(CliError):

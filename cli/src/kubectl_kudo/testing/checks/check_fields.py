@@ -11,12 +11,12 @@ from itertools import islice
 from typing import Any, Final
 from urllib.parse import parse_qsl
 
-from kubectl_kudo.core.suggestions import did_you_mean
+from kubectl_kudo.session.suggestions import did_you_mean
 from kubectl_kudo.testing.checks.known_kinds import Kinds
 from kubeio.client import Client
 from kubeio.errors import KubeError
 from kubeio.resource import Resource
-from kudo.problems import shown_name
+from kudo.api.problems import shown_name
 from kudo_harness.findings import Findings
 from kudo_harness.matching import path_text
 from kudo_harness.suite import Document, Suite

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from kubectl_kudo.core.kinds import DEFINED
+from kubectl_kudo.session.kinds import DEFINED
 from kubectl_kudo.testing.checks.crds import (
     BUILT_IN_GROUPS,
     command_may_create,
@@ -21,8 +21,8 @@ from kubectl_kudo.testing.checks.crds import (
 )
 from kubectl_kudo.testing.checks.known_kinds import Kind, Kinds, advice
 from kubeio.resource import split_api_version
-from kudo.names import GROUP
-from kudo.problems import shown_name
+from kudo.api.names import GROUP
+from kudo.api.problems import shown_name
 from kudo_harness.findings import Findings, Place
 from kudo_harness.suite import Case, Command, Document, RefuseWrites, Step, Suite
 from kudo_harness.suite.files import FileReader

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from kubectl_kudo.core.suggestions import closest
+from kubectl_kudo.session.suggestions import closest
 from kubeio.client import Client
 from kubeio.discovery import Discovery
 from kubeio.resource import Resource, split_api_version

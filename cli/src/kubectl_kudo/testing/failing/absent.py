@@ -4,14 +4,14 @@ import asyncio
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-from kubectl_kudo.core.suggestions import closest
+from kubectl_kudo.session.suggestions import closest
 from kubectl_kudo.testing.failing.failed import FailedAssert
 from kubectl_kudo.testing.failing.reading import first_page
 from kubeio.client import Client
 from kubeio.discovery import Discovery
 from kubeio.errors import KubeError
 from kubeio.resource import Resource
-from kudo.problems import shown
+from kudo.api.problems import shown
 
 JsonObject = dict[str, Any]
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import Final
 
-from kudo.known_secrets import is_sensitive
+from kudo.api.known_secrets import is_sensitive
 from kudo_harness.findings import Place
 from kudo_harness.matching import (
     Difference,

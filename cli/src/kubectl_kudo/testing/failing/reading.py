@@ -6,19 +6,19 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any, Final
 
-from kubectl_kudo.core.errors import CliError, describe
-from kubectl_kudo.core.report import Report
-from kubectl_kudo.core.session import Session
-from kubectl_kudo.core.writes import Sent
-from kubectl_kudo.get.recent_events import Event
+from kubectl_kudo.reading.recent_events import Event
 from kubectl_kudo.redaction.objects import Redactor
+from kubectl_kudo.session.errors import CliError, describe
+from kubectl_kudo.session.report import Report
+from kubectl_kudo.session.session import Session
+from kubectl_kudo.session.writes import Sent
 from kubeio.client import Client
 from kubeio.errors import KubeError
 from kubeio.kinds import EVENTS, SECRETS
 from kubeio.resource import Resource
 from kubeio.types import Transform
-from kudo.known_secrets import KnownValues
-from kudo.task_messages import cause_in
+from kudo.api.known_secrets import KnownValues
+from kudo.api.task_messages import cause_in
 
 JsonObject = dict[str, Any]
 

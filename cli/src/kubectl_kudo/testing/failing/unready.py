@@ -3,17 +3,17 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
-from kubectl_kudo.core.blocks import Block
-from kubectl_kudo.core.kinds import INSTANCES
-from kubectl_kudo.plans.status import plan_tree
-from kubectl_kudo.state.plan_view import shown_plan
-from kubectl_kudo.state.runs import COMPLETE, NEVER_RUN, entries, status_of
+from kubectl_kudo.commands.plan.status import plan_tree
+from kubectl_kudo.reading.plan_view import shown_plan
+from kubectl_kudo.reading.runs import COMPLETE, NEVER_RUN, entries, status_of
+from kubectl_kudo.session.blocks import Block
+from kubectl_kudo.session.kinds import INSTANCES
 from kubectl_kudo.testing.failing.reading import first_page, session_of
 from kubeio.client import Client
 from kubeio.errors import NotFound
 from kubeio.kinds import PODS, REPLICA_SETS
-from kudo import names
-from kudo.health import cause_of, has_pods, unready_pods
+from kudo.api import names
+from kudo.objects.health import cause_of, has_pods, unready_pods
 
 JsonObject = dict[str, Any]
 

@@ -3,14 +3,14 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kubectl_kudo.core.arguments import Args
-from kubectl_kudo.core.errors import CliError, ExitCode, describe
-from kubectl_kudo.core.output import say
+from kubectl_kudo.session.arguments import Args
+from kubectl_kudo.session.errors import CliError, ExitCode, describe
+from kubectl_kudo.session.output import say
 from kubectl_kudo.testing.golden.difference import differences, unsteady
 from kubectl_kudo.testing.golden.files import GoldenSet, default_set, golden_sets
 from kubectl_kudo.testing.golden.packages import GOLDEN, find_packages
 from kubectl_kudo.testing.golden.rendering import Rendered, render_package
-from kudo.problems import InvalidInput, KudoError
+from kudo.api.problems import InvalidInput, KudoError
 
 
 def compare_golden(args: Args) -> None:

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 import goyaml
-from kubectl_kudo.core.output import JsonObject
-from kubectl_kudo.core.terminal import clean
 from kubectl_kudo.redaction.objects import Redactor
 from kubectl_kudo.redaction.texts import redact_text
+from kubectl_kudo.session.output import JsonObject
+from kubectl_kudo.session.terminal import clean
 from kubectl_kudo.testing.golden.rendering import Rendered
 
 MOST_LINES: Final = 200

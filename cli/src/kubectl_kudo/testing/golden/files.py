@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Final
 
 from goyaml import NotTextError, decode
-from kubectl_kudo.core.errors import CliError
-from kubectl_kudo.core.files import write_file
+from kubectl_kudo.session.errors import CliError
+from kubectl_kudo.session.files import write_file
 from kubectl_kudo.testing.golden.packages import GOLDEN
-from kudo.parameters import parse_parameter_file
+from kudo.parameters.sources import parse_parameter_file
 
 PARAMETERS: Final = "params.yaml"
 DEFAULT: Final = "default"

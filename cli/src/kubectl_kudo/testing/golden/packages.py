@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from kubectl_kudo.core.errors import CliError, ExitCode
+from kubectl_kudo.session.errors import CliError, ExitCode
 from kudo.packages.files import OPERATOR_FILE
 
 GOLDEN: Final = "golden"

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from kubectl_kudo.authoring.render import document
-from kubectl_kudo.core.output import JsonObject
+from kubectl_kudo.commands.package.render import document
 from kubectl_kudo.packages.install_checks import check_instance
 from kubectl_kudo.packages.install_set import as_declared
+from kubectl_kudo.session.output import JsonObject
 from kudo.authoring.preview import Previewed, preview, preview_instance
-from kudo.packages import locate, resolve, to_objects
+from kudo.packages.convert import to_objects
+from kudo.packages.location import locate
+from kudo.packages.resolution import resolve
 
 _NAMESPACE = "default"
 

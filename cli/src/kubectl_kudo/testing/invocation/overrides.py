@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from kubectl_kudo.core.arguments import Args
-from kubectl_kudo.core.errors import UsageError
+from kubectl_kudo.session.arguments import Args
+from kubectl_kudo.session.errors import UsageError
 from kubectl_kudo.testing.local.planned import PlanOptions
 from kudo_harness.findings import Place
 from kudo_harness.suite import Granularity, ListMatching, ReportFormat, SuiteOptions, Text

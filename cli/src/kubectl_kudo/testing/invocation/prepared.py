@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from kubectl_kudo.core.arguments import Args
-from kubectl_kudo.core.errors import CliError, UsageError
-from kubectl_kudo.core.output import say, warn
-from kubectl_kudo.core.terminal import clean
+from kubectl_kudo.session.arguments import Args
+from kubectl_kudo.session.errors import CliError, UsageError
+from kubectl_kudo.session.output import say, warn
+from kubectl_kudo.session.terminal import clean
 from kubectl_kudo.testing.invocation.overrides import plan_options
 from kubectl_kudo.testing.invocation.request import read_suite, suite_invalid
 from kubectl_kudo.testing.local.plan import plan_lines, plan_run

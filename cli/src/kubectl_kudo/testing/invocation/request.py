@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Final
 
 import goyaml
-from kubectl_kudo.core.arguments import Args
-from kubectl_kudo.core.errors import CliError, ExitCode, UsageError
-from kubectl_kudo.core.session import check_names
-from kubectl_kudo.core.terminal import clean
+from kubectl_kudo.session.arguments import Args
+from kubectl_kudo.session.errors import CliError, ExitCode, UsageError
+from kubectl_kudo.session.session import check_names
+from kubectl_kudo.session.terminal import clean
 from kubectl_kudo.testing.invocation.overrides import overridden, words
 from kubectl_kudo.testing.running.reading.archives import UnpackedCases, fetch_cases
 from kubeio.names import MAX_LABEL

@@ -16,7 +16,7 @@ from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any, Final, Self
 
-from kubectl_kudo.core.errors import CliError
+from kubectl_kudo.session.errors import CliError
 from kubectl_kudo.testing.local.planned import Mapped, Plan
 from kubeio.client import Client
 from kubeio.connection.config import load_config

@@ -12,9 +12,9 @@ from functools import cache
 from pathlib import PurePath
 from typing import Final
 
-from kubectl_kudo.core.arguments import GLOBAL_FLAGS, Args, Parser
-from kubectl_kudo.core.errors import UsageError
-from kubectl_kudo.init.init import COMMAND as INIT
+from kubectl_kudo.commands.init import COMMAND as INIT
+from kubectl_kudo.session.arguments import GLOBAL_FLAGS, Args, Parser
+from kubectl_kudo.session.errors import UsageError
 from kubectl_kudo.testing.local.planned import Action, Mapped, PlannedCommand
 from kubectl_kudo.testing.local.scripts import (
     script_lines,

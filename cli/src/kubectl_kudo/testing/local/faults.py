@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Final, Protocol, Self, runtime_checkable
 
-from kubectl_kudo.core.errors import CliError, describe
+from kubectl_kudo.session.errors import CliError, describe
 from kubectl_kudo.testing.local.fault_conditions import await_match
 from kubectl_kudo.testing.local.pods import delete_pods, restart_pods
 from kubectl_kudo.testing.local.refused_writes import refusing

@@ -5,7 +5,7 @@ import time
 from collections.abc import Mapping
 from typing import Any, Final
 
-from kubectl_kudo.core.errors import CliError
+from kubectl_kudo.session.errors import CliError
 from kubeio.client import Client
 from kubeio.errors import Conflict, NotFound
 from kubeio.kinds import PODS

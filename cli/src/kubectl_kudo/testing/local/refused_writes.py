@@ -12,7 +12,7 @@ import secrets
 from collections.abc import AsyncIterator
 from typing import Any, Final
 
-from kubectl_kudo.core.errors import CliError
+from kubectl_kudo.session.errors import CliError
 from kubeio.client import Client
 from kubeio.discovery import Discovery
 from kubeio.errors import ApiError, NotFound

@@ -14,9 +14,9 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Final, TextIO
 
-from kubectl_kudo.core.cells import printable
-from kubectl_kudo.core.screen import Line, LiveView, cut
-from kubectl_kudo.core.terminal import clean, terminal_size
+from kubectl_kudo.session.cells import printable
+from kubectl_kudo.session.screen import Line, LiveView, cut
+from kubectl_kudo.session.terminal import clean, terminal_size
 from kubectl_kudo.testing.reporting.log import TextLog, outcome
 from kudo_harness.report import CaseResult
 from kudo_harness.suite import Case, Step

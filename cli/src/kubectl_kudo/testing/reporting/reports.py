@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from kubectl_kudo.core.errors import CliError
-from kubectl_kudo.core.files import write_file
+from kubectl_kudo.session.errors import CliError
+from kubectl_kudo.session.files import write_file
 from kudo_harness.report import SuiteResult, junit_xml, report_json
 from kudo_harness.suite import ReportFormat, SuiteOptions
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from kubectl_kudo.core.errors import CliError, ExitCode
+from kubectl_kudo.session.errors import CliError, ExitCode
 from kubectl_kudo.testing.running.objects.cluster import Cluster, Clusters
 from kubectl_kudo.testing.running.objects.deleting import Existing, is_gone
 from kubectl_kudo.testing.running.polling import until

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
-from kubectl_kudo.core.errors import CliError
+from kubectl_kudo.session.errors import CliError
 from kubectl_kudo.testing.local.planned import Action, PlannedCommand
 from kubectl_kudo.testing.running.process_groups import Processes
 from kubectl_kudo.testing.running.safe_log import StepLog

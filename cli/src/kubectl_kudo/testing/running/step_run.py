@@ -4,7 +4,7 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import Final
 
-from kubectl_kudo.core.errors import CliError
+from kubectl_kudo.session.errors import CliError
 from kubectl_kudo.testing.local.faults import StepFaults
 from kubectl_kudo.testing.local.planned import PlannedCommand
 from kubectl_kudo.testing.running.asserting import Asserts, Round

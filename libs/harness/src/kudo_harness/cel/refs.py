@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from kudo.problems import shown_name
+from kudo.api.problems import shown_name
 from kudo_harness.findings import Findings
 from kudo_harness.suite import ResourceRef
 

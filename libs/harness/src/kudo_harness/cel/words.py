@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Iterator
 from typing import Final
 
-from kudo.problems import shown_name
+from kudo.api.problems import shown_name
 from kudo_harness.cel.functions import MISSING, OVERLOADS
 from kudo_harness.suggestions import closest
 

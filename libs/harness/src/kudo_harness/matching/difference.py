@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from kudo.known_secrets import SECRET_FIELDS
+from kudo.api.known_secrets import SECRET_FIELDS
 from kudo_harness.findings import Place
 
 PathElement = str | int

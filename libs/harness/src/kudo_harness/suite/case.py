@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kudo.problems import shown_name
+from kudo.api.problems import shown_name
 from kudo_harness.findings import Findings, Place
 from kudo_harness.suite.documents import Document, read_documents
 from kudo_harness.suite.fields import Reading

@@ -11,7 +11,7 @@ from typing import Final
 import yaml
 
 import goyaml
-from kudo.problems import shown_name
+from kudo.api.problems import shown_name
 from kudo_harness.findings import Findings, Place
 from kudo_harness.suite.limits import SuiteLimits
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, TypeVar
 
-from kudo.problems import kind_of_value, shown, shown_name
+from kudo.api.problems import kind_of_value, shown, shown_name
 from kudo_harness.findings import Findings, Place
 from kudo_harness.suggestions import closest
 from kudo_harness.suite.documents import Document, Path, PathElement

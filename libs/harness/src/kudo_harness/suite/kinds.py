@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Final, TypeVar
 
-from kudo.problems import shown, shown_name
+from kudo.api.problems import shown, shown_name
 from kudo_harness.findings import Findings, Place
 from kudo_harness.suggestions import closest
 from kudo_harness.suite.documents import Document

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from kudo.problems import shown
+from kudo.api.problems import shown
 from kudo_harness.suite.documents import Document, read_documents
 from kudo_harness.suite.files import FileReader
 from kudo_harness.suite.model import Text

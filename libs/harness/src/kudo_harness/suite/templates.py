@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from gotemplate import Environment, TemplateError
-from kudo.template_lines import template_lines
+from kudo.tasks.template_lines import template_lines
 from kudo_harness.findings import Findings, Place
 from kudo_harness.suite.documents import SourceLine
 

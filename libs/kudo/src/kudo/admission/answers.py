@@ -6,7 +6,7 @@ from typing import Literal
 import orjson
 
 from kudo.admission.review import Decision
-from kudo.problems import InvalidInput, Problem
+from kudo.api.problems import InvalidInput, Problem
 
 Outcome = Literal["allowed", "denied", "limited", "error"]
 

@@ -7,9 +7,11 @@ from typing import ClassVar
 
 from kudo.admission.computed import computed
 from kudo.api import ExecutionStatus, Instance, OperatorVersion, Parameter, PlanExecution
-from kudo.names import PLAN_CLEANUP
-from kudo.runs.last_run import in_force
-from kudo.runs.plan_choice import (
+from kudo.api.fingerprints import fingerprint
+from kudo.api.names import PLAN_CLEANUP
+from kudo.parameters.values import Check, read_fully
+from kudo.plans.runs.last_run import in_force
+from kudo.plans.runs.plan_choice import (
     IDLE,
     NO_PLAN,
     PlanChoice,
@@ -20,10 +22,8 @@ from kudo.runs.plan_choice import (
     plan_for_upgrade,
     used_uids,
 )
-from kudo.runs.retries import is_honoured
-from kudo.runs.upgrades import Before, left_by, stays
-from kudo.values.checks import Check, read_fully
-from kudo.values.fingerprints import fingerprint
+from kudo.plans.runs.retries import is_honoured
+from kudo.plans.runs.upgrades import Before, left_by, stays
 
 _ABSENT = Instance()
 

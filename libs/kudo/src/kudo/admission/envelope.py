@@ -16,8 +16,8 @@ import orjson
 
 from kudo.admission.review import Request
 from kudo.api import Json, JsonObject
-from kudo.names import GROUP
-from kudo.problems import Problem, shown
+from kudo.api.names import GROUP
+from kudo.api.problems import Problem, shown
 
 _GROUP = "admission.k8s.io"
 _VERSIONS = (f"{_GROUP}/v1", f"{_GROUP}/v1beta1")

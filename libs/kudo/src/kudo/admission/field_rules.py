@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator
 
 from kudo.admission.change import Change
 from kudo.api import NO_PLAN_TO_RETRY, NO_RUN_TO_RETRY
-from kudo.parameters import check_value, missing_required
-from kudo.problems import Problem, listed, parameter_field, shown, shown_name
-from kudo.runs.upgrades import operator_problems, unknown_hint
+from kudo.api.problems import Problem, listed, parameter_field, shown, shown_name
+from kudo.parameters.check import check_value, missing_required
+from kudo.plans.runs.upgrades import operator_problems, unknown_hint
 
 
 def requested_plan_exists(change: Change) -> Iterator[Problem]:
@@ -143,7 +143,7 @@ def a_new_time_limit_is_readable(change: Change) -> Iterator[Problem]:
 
 def _is_limit(text: str) -> bool:
     # Imported here: durations are those of the template engine, and few requests have one.
-    from kudo.durations import DurationError, seconds_of
+    from kudo.api.durations import DurationError, seconds_of
 
     try:
         seconds_of(text)

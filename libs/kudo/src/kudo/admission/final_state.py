@@ -6,8 +6,8 @@ So the other rules hold where the mutating configuration is missing.
 from collections.abc import Collection, Iterator
 
 from kudo.admission.change import Change
-from kudo.problems import Problem, shown, shown_name
-from kudo.runs.plan_choice import used_uids
+from kudo.api.problems import Problem, shown, shown_name
+from kudo.plans.runs.plan_choice import used_uids
 
 
 def a_new_instance_retries_nothing(change: Change) -> Iterator[Problem]:

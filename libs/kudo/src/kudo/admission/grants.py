@@ -6,7 +6,7 @@ other namespaces have.
 
 from kudo.admission.change import Change
 from kudo.api import Instance, JsonObject, OperatorVersion
-from kudo.names import FINALIZER_CLEANUP, PLAN_CLEANUP
+from kudo.api.names import FINALIZER_CLEANUP, PLAN_CLEANUP
 
 _LOOKED_AT = frozenset({"operator_version", "parameters", "plan_execution"})
 """Fields of a spec of which not every change needs the grant."""

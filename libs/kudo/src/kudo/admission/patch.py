@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from kudo.api import JsonObject
-from kudo.names import FINALIZER_CLEANUP
+from kudo.api.names import FINALIZER_CLEANUP
 
 
 class InstancePatch:

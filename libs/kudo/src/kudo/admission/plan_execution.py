@@ -6,7 +6,7 @@ submitted.
 
 from kudo.admission.change import Change
 from kudo.api import ExecutionStatus, JsonObject, PlanExecution, new_run
-from kudo.runs.plan_choice import IDLE
+from kudo.plans.runs.plan_choice import IDLE
 
 _MARKS = frozenset({"cancelledBy", "requestedBy", "retryOf", "from"})
 """Fields of a run that mutation writes or that only a new run may have."""

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator
 
 from kudo.admission.change import Change
 from kudo.api import PlanExecution
-from kudo.names import PLAN_CLEANUP, PLAN_DEPLOY
-from kudo.problems import Problem, listed, shown_name
-from kudo.runs.retries import retry_problems
+from kudo.api.names import PLAN_CLEANUP, PLAN_DEPLOY
+from kudo.api.problems import Problem, listed, shown_name
+from kudo.plans.runs.retries import retry_problems
 
 
 def a_new_instance_has_a_plan(change: Change) -> Iterable[Problem]:

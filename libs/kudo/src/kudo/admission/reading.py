@@ -10,7 +10,14 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from kudo.api import Instance, Json, JsonObject
-from kudo.problems import MOST_PROBLEMS, InvalidInput, Problem, first_problems, shown, shown_name
+from kudo.api.problems import (
+    MOST_PROBLEMS,
+    InvalidInput,
+    Problem,
+    first_problems,
+    shown,
+    shown_name,
+)
 
 _METADATA = ("name", "deletionTimestamp", "finalizers")
 _TEXTS = ("labels", "annotations")

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 
 from kudo.admission.rules import Moment, evaluate
 from kudo.admission.stored import StoredChange
+from kudo.admission.tenancy import Tenancy, lacks_grant, not_granted
 from kudo.api import Instance, OperatorVersion
-from kudo.problems import Problem
-from kudo.runs.last_run import has_run, is_in_force
-from kudo.runs.needs import due_plan
-from kudo.tenancy import Tenancy, lacks_grant, not_granted
-from kudo.values.checks import Check, read_fully
+from kudo.api.problems import Problem
+from kudo.parameters.values import Check, read_fully
+from kudo.plans.runs.last_run import has_run, is_in_force
+from kudo.plans.runs.needs import due_plan
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,14 +19,14 @@ from kudo.admission.grants import needs_grant, untold
 from kudo.admission.patch import InstancePatch
 from kudo.admission.reading import NAMELESS, OBJECT_NAME, InstanceReader
 from kudo.admission.rules import Moment, evaluate, evaluate_without_version
+from kudo.admission.tenancy import Tenancy, grant_missing, lacks_grant, may_use, not_granted
 from kudo.api import NO_VERSION_NAMED, Instance, JsonObject, OperatorVersion
-from kudo.names import PLAN_CLEANUP
-from kudo.problems import MOST_PROBLEMS, Problem, listed, shown, shown_name
-from kudo.runs.plan_choice import used_uids
-from kudo.runs.retries import is_honoured
-from kudo.runs.upgrades import goes_up
-from kudo.tenancy import Tenancy, grant_missing, lacks_grant, may_use, not_granted
-from kudo.values.checks import Check, read_fully
+from kudo.api.names import PLAN_CLEANUP
+from kudo.api.problems import MOST_PROBLEMS, Problem, listed, shown, shown_name
+from kudo.parameters.values import Check, read_fully
+from kudo.plans.runs.plan_choice import used_uids
+from kudo.plans.runs.retries import is_honoured
+from kudo.plans.runs.upgrades import goes_up
 
 VersionKey = tuple[str, str]
 """Namespace and name of an OperatorVersion."""

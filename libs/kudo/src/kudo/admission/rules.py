@@ -14,7 +14,7 @@ from itertools import groupby
 
 from kudo.admission import field_rules, final_state, plan_rules
 from kudo.admission.change import Change, Kind
-from kudo.problems import Problem, first_problems
+from kudo.api.problems import Problem, first_problems
 
 _Problems = Callable[[Change], Iterable[Problem]]
 

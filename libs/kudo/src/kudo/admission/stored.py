@@ -7,9 +7,9 @@ from typing import ClassVar
 from kudo.admission.change import Change
 from kudo.admission.computed import computed
 from kudo.api import LastRun, Parameter, PlanExecution
-from kudo.problems import parameter_field
-from kudo.runs.last_run import changed_parameters, in_force, run_in_progress, version_in_force
-from kudo.runs.upgrades import Before, of_record
+from kudo.api.problems import parameter_field
+from kudo.plans.runs.last_run import changed_parameters, in_force, run_in_progress, version_in_force
+from kudo.plans.runs.upgrades import Before, of_record
 
 
 @dataclass(frozen=True)

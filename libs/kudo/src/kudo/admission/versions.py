@@ -3,7 +3,7 @@
 from pydantic import ValidationError
 
 from kudo.api import JsonObject, OperatorVersion
-from kudo.problems import KudoError, shown_name
+from kudo.api.problems import KudoError, shown_name
 
 
 class VersionMalformed(KudoError):
@@ -11,7 +11,7 @@ class VersionMalformed(KudoError):
 
 
 def parse_version(raw: JsonObject) -> OperatorVersion:
-    """Parse an OperatorVersion that is within `kudo.bounds`; it takes up to 10 ms then.
+    """Parse an OperatorVersion that is within `kudo.api.bounds`; it takes up to 10 ms then.
 
     Raises:
         VersionMalformed: it does not match the schema.

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 from pydantic.alias_generators import to_camel
 
 from kubeio.names import MAX_LABEL
-from kudo import bounds
+from kudo.api import bounds
 from kudo.api.wire import JsonObject
 
 # Only the schemas enforce bounds: an object that is already stored can always be read.
@@ -46,7 +46,7 @@ Duration = Annotated[
         }
     ),
 ]
-"""A duration of more than zero as Go reads it; see `kudo.durations`."""
+"""A duration of more than zero as Go reads it; see `kudo.api.durations`."""
 
 
 def at_most(items: int) -> dict[str, JsonValue]:

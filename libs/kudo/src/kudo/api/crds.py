@@ -17,10 +17,10 @@ from goyaml import dump
 from kudo.api.base import ApiObject
 from kudo.api.instance import Instance
 from kudo.api.inventory import Inventory
+from kudo.api.names import GROUP, LABEL_INSTANCE, VERSION
 from kudo.api.operator import Operator
 from kudo.api.operatorversion import OperatorVersion
 from kudo.api.wire import JsonObject
-from kudo.names import GROUP, LABEL_INSTANCE, VERSION
 
 _HEADER: Final = "# Generated from the models by `python -m kudo.api.crds`; do not edit.\n"
 _DROPPED: Final = frozenset({"$defs", "$ref", "anyOf", "allOf", "default", "title"})

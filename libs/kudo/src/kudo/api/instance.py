@@ -6,7 +6,7 @@ from typing import Final
 
 from pydantic import ConfigDict, Field, JsonValue
 
-from kudo import bounds
+from kudo.api import bounds
 from kudo.api.base import (
     NAMESPACE_NAME,
     OBJECT_NAME,
@@ -21,9 +21,9 @@ from kudo.api.base import (
     Text,
     validations,
 )
+from kudo.api.names import API_VERSION, GROUP
 from kudo.api.states import ExecutionStatus
 from kudo.api.wire import JsonObject
-from kudo.names import API_VERSION, GROUP
 
 NO_PLAN_TO_RETRY: Final = "has no plan to retry; name the plan of that run in planName"
 NO_RUN_TO_RETRY: Final = (

@@ -8,7 +8,7 @@ from typing import Final
 from pydantic import Field
 
 from kudo.api.base import ApiModel, ApiObject, Name, Text, at_most
-from kudo.names import API_VERSION
+from kudo.api.names import API_VERSION
 
 MOST_OBJECTS: Final = 500
 """Of one Inventory; further objects are in the next one of the Instance."""

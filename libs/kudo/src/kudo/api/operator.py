@@ -2,9 +2,9 @@
 
 from pydantic import Field
 
-from kudo import bounds
+from kudo.api import bounds
 from kudo.api.base import ApiModel, ApiObject, Name, TemplateText, Text, at_most
-from kudo.names import API_VERSION
+from kudo.api.names import API_VERSION
 
 
 class Maintainer(ApiModel):

@@ -5,7 +5,7 @@ from functools import cached_property
 
 from pydantic import Field, JsonValue
 
-from kudo import bounds
+from kudo.api import bounds
 from kudo.api.base import (
     ApiModel,
     ApiObject,
@@ -17,9 +17,9 @@ from kudo.api.base import (
     Text,
     at_most,
 )
-from kudo.names import API_VERSION
-from kudo.tasks import any_kind, kinds_with
-from kudo.values.fingerprints import fingerprint_of_object
+from kudo.api.fingerprints import fingerprint_of_object
+from kudo.api.names import API_VERSION
+from kudo.api.task_kinds import any_kind, kinds_with
 
 _NULLABLE: dict[str, JsonValue] = {"nullable": True}
 _TIMEOUT = (

@@ -14,11 +14,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from kudo.api.problems import InvalidInput, Problem
 from kudo.authoring.ignore import IGNORE_FILE, MOST_BYTES, IgnoreRules, parse_ignore_file
-from kudo.packages import OperatorFile, PackageFiles, PackageLimits
-from kudo.packages.files import DEFAULT_LIMITS, OPERATOR_FILE, FileCollector, unreadable
+from kudo.packages.files import (
+    DEFAULT_LIMITS,
+    OPERATOR_FILE,
+    FileCollector,
+    PackageFiles,
+    PackageLimits,
+    unreadable,
+)
+from kudo.packages.model import OperatorFile
 from kudo.packages.reader import ARCHIVE_SUFFIX
-from kudo.problems import InvalidInput, Problem
 
 _NEVER: Final = frozenset({".git", ".hg", ".svn"})
 """Folders of version control, which are larger than any package and may contain secrets."""

@@ -4,11 +4,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from kudo.packages import PackageFiles
-from kudo.packages.files import OPERATOR_FILE, PARAMETERS_FILE
+from kudo.api.problems import InvalidInput, Problem
+from kudo.packages.files import OPERATOR_FILE, PARAMETERS_FILE, PackageFiles
 from kudo.packages.location import FolderLocation, Located
 from kudo.packages.reader import open_package, parse_package
-from kudo.problems import InvalidInput, Problem
 from kudo.verification import verify, verify_dependencies
 
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import yaml
 
 from goyaml import YamlError, load
-from kudo.problems import InvalidInput, Problem
-from kudo.readable_yaml import WIDTH, ReadableDumper
+from kudo.api.problems import InvalidInput, Problem
+from kudo.packages.readable_yaml import WIDTH, ReadableDumper
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from kudo.packages import Package, PackageParameter
-from kudo.values.types import TYPES, is_container
+from kudo.packages.model import Package, PackageParameter
+from kudo.parameters.types import TYPES, is_container
 
 CASE: Final = "tests/install"
 """The folder of the case in that of the package."""

@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import Final
 
 from goyaml import NotTextError, decode
-from kudo.problems import InvalidInput, Problem
+from kudo.api.problems import InvalidInput, Problem
 
 IGNORE_FILE: Final = ".kudoignore"
 MOST_BYTES: Final = 64 * 1024

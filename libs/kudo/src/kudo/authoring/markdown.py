@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from kudo.api import Plan
+from kudo.api.names import PLAN_CLEANUP, PLAN_DEPLOY, PLAN_UPDATE, PLAN_UPGRADE
 from kudo.authoring.shown import SERIAL, default_of
-from kudo.names import PLAN_CLEANUP, PLAN_DEPLOY, PLAN_UPDATE, PLAN_UPGRADE
-from kudo.packages import OperatorFile, Package, PackageParameter, ParameterGroup
+from kudo.packages.model import OperatorFile, Package, PackageParameter, ParameterGroup
 from kudo.verification.values import stored
 
 _CHANGES: Final = {

@@ -11,14 +11,14 @@ from typing import Final
 
 from gotemplate import TemplateError
 from kudo.api import Instance, InstanceSpec, JsonObject, ObjectMeta, OperatorVersion, Task
-from kudo.children import child_of, manifest
-from kudo.parameters import parse_parameter_file
-from kudo.pipe import read_pod
-from kudo.problems import InvalidInput, KudoError
-from kudo.rendering import DocumentError, Engine, read_objects, render, variables
-from kudo.tasks import FatalTaskError, check_task, kind_of
-from kudo.tasks.kind import Shown
-from kudo.template_lines import template_line
+from kudo.api.problems import InvalidInput, KudoError
+from kudo.api.task_kinds import FatalTaskError, check_task, kind_of
+from kudo.api.task_kinds.kind import Shown
+from kudo.parameters.sources import parse_parameter_file
+from kudo.tasks.kudo_operator import child_of, manifest
+from kudo.tasks.pipe import read_pod
+from kudo.tasks.rendering import DocumentError, Engine, read_objects, render, variables
+from kudo.tasks.template_lines import template_line
 
 _SHOWN: Final = 100
 """Characters of a line in an error."""

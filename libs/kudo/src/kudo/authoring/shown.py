@@ -3,7 +3,7 @@
 from typing import Final
 
 from kudo.api import JsonObject, Phase, Plan, Step, Task
-from kudo.packages import Package, PackageParameter
+from kudo.packages.model import Package, PackageParameter
 from kudo.verification.values import stored
 
 SERIAL: Final = "serial"

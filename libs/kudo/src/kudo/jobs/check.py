@@ -9,7 +9,7 @@ from typing import Final
 import orjson
 
 from kudo.jobs.position import position
-from kudo.values.checks import Fault, Value, read_all
+from kudo.parameters.values import Fault, Value, read_all
 
 NAME: Final = "check"
 

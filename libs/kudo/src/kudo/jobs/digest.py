@@ -4,8 +4,7 @@ from typing import Final
 
 import orjson
 
-from kudo import names
-from kudo.api import JsonObject
+from kudo.api import JsonObject, names
 from kudo.objects.dependency_hash import content_digest, live_digest
 
 NAME: Final = "digest"

@@ -4,7 +4,7 @@ from typing import Final, cast
 
 import orjson
 
-from kudo.pipe import EnvFileError, parse_env_file
+from kudo.tasks.pipe import EnvFileError, parse_env_file
 
 NAME: Final = "env_file"
 _INLINE_SIZE: Final = 64 << 10

@@ -12,11 +12,13 @@ from typing import Any, Final, Literal
 import orjson
 
 from kudo.api import JsonObject
+from kudo.api.problems import InvalidInput, shown_name
+from kudo.api.task_kinds import FatalTaskError
 from kudo.jobs.position import position
-from kudo.parameters import RawParameter, parse_parameter_file
-from kudo.pipe import read_pod
-from kudo.problems import InvalidInput, shown_name
-from kudo.rendering import (
+from kudo.parameters.sources import parse_parameter_file
+from kudo.parameters.template import RawParameter
+from kudo.tasks.pipe import read_pod
+from kudo.tasks.rendering import (
     Engine,
     Manifest,
     Variables,
@@ -24,7 +26,6 @@ from kudo.rendering import (
     render_named,
     render_objects,
 )
-from kudo.tasks import FatalTaskError
 
 NAME: Final = "render"
 _CPU_SECONDS: Final = 8.0

@@ -24,14 +24,14 @@ from kudo.admission.envelope import (
     MalformedReview,
     read_review,
 )
+from kudo.admission.tenancy import Tenancy
 from kudo.admission.versions import VersionMalformed, parse_version
 from kudo.api import Json, OperatorVersion
+from kudo.api.problems import InvalidInput, Problem, shown_name
 from kudo.jobs import check
 from kudo.jobs.position import position
 from kudo.jobs.position import report_to as report_to  # for the process that is started with it
-from kudo.problems import InvalidInput, Problem, shown_name
-from kudo.tenancy import Tenancy
-from kudo.values.checks import Check, Fault, FullReader
+from kudo.parameters.values import Check, Fault, FullReader
 
 NAME: Final = "review"
 VERSION: Final = "version"

@@ -15,16 +15,16 @@ from pydantic import ValidationError
 import gotemplate
 from kudo.admission.answers import ALLOWED, Answer
 from kudo.admission.envelope import OPERATOR_VERSION, AdmissionReview, read_review
+from kudo.admission.tenancy import LONGEST_GRANT
+from kudo.admission.version_rules import REASON, version_problems, version_warnings
 from kudo.api import Json, JsonObject, OperatorVersion
-from kudo.bounds import too_large
+from kudo.api.bounds import too_large
+from kudo.api.names import ANNOTATION_ALLOW_FROM
+from kudo.api.problems import MOST_PROBLEMS, Problem, first_problems, shown, shown_name
+from kudo.api.task_kinds import DEFAULT_KIND
 from kudo.jobs import review as review_job
 from kudo.jobs.position import position
 from kudo.jobs.position import report_to as report_to  # for the process that is started with it
-from kudo.names import ANNOTATION_ALLOW_FROM
-from kudo.problems import MOST_PROBLEMS, Problem, first_problems, shown, shown_name
-from kudo.tasks import DEFAULT_KIND
-from kudo.tenancy import LONGEST_GRANT
-from kudo.version_rules import REASON, version_problems, version_warnings
 
 _KEY: Final = 320
 _PATH_PARTS: Final = 10

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Final
 
-from kudo import names
+from kudo.api import names
 from kudo.objects.managed_fields import Writer
 
 if TYPE_CHECKING:  # the models cost the command line a third of its time

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-from kudo import names
+from kudo.api import names
 from kudo.objects.policies import problem_of, says
 
 if TYPE_CHECKING:  # the models cost the command line a third of its time

@@ -23,8 +23,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from goyaml import Limits, dump
-from kudo import names
-from kudo.api import Json, JsonObject
+from kudo.api import Json, JsonObject, names
 from kudo.objects.enrichment import annotate_pods
 
 MISSING: Final = bytes(16)

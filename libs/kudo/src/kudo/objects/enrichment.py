@@ -10,13 +10,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kudo import names
-from kudo.api import Json, JsonObject
-from kudo.identity import identity
+from kudo.api import Json, JsonObject, names
+from kudo.api.identity import identity
+from kudo.api.task_kinds import FatalTaskError
 from kudo.objects.apply_policy import apply_policy_problem
 from kudo.objects.deletion_policy import is_retained, policy_problem
 from kudo.objects.inventory.retention import Retention
-from kudo.tasks import FatalTaskError
 
 if TYPE_CHECKING:  # worker processes start without the models
     from kudo.api import Instance, OperatorVersion

@@ -13,8 +13,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from kudo import names
-from kudo.api import Json, JsonObject
+from kudo.api import Json, JsonObject, names
 from kudo.objects.managed_fields import Writer, entries_of, united, writer_of
 
 _EDITORS: Final = frozenset({"kubectl-edit", "kubectl-patch", "kubectl-replace", "kubectl-set"})

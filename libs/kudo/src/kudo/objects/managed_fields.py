@@ -11,9 +11,8 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-from kudo import names
-from kudo.api import Json, JsonObject
-from kudo.removed_apis import NoSuccessor, modernized
+from kudo.api import Json, JsonObject, names
+from kudo.objects.removed_apis import NoSuccessor, modernized
 
 _ORIGINAL_MANAGER = "manager"
 

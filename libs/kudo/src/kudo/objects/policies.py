@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from kudo.problems import shown
+from kudo.api.problems import shown
 
 if TYPE_CHECKING:  # the models cost the command line a third of its time
     from kudo.api import Json

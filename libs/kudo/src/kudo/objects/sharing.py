@@ -17,8 +17,8 @@ from enum import Enum
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from kudo import names
-from kudo.identity import InstanceIdentity
+from kudo.api import names
+from kudo.api.identity import InstanceIdentity
 from kudo.objects.deletion_policy import is_retained
 
 if TYPE_CHECKING:  # the models cost the command line a third of its time

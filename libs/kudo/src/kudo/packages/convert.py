@@ -20,12 +20,12 @@ from kudo.api import (
     default_instance_name,
     operator_version_name,
 )
-from kudo.names import LABEL_OPERATOR
+from kudo.api.names import LABEL_OPERATOR
+from kudo.api.problems import InvalidInput, Problem
+from kudo.api.task_kinds import KINDS, kind_of, templates_of
 from kudo.packages.files import OPERATOR_FILE
 from kudo.packages.model import OperatorFile, Package, PackageParameter
 from kudo.parameters.text import to_text
-from kudo.problems import InvalidInput, Problem
-from kudo.tasks import KINDS, kind_of, templates_of
 
 
 @dataclass(frozen=True, slots=True)

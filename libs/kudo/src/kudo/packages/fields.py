@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from goyaml import format_float
-from kudo.problems import Problem, kind_of_value
+from kudo.api.problems import Problem, kind_of_value
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from kudo.problems import InvalidInput, Problem
+from kudo.api.problems import InvalidInput, Problem
 
 OPERATOR_FILE: Final = "operator.yaml"
 PARAMETERS_FILE: Final = "params.yaml"

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Final, Protocol
 
+from kudo.api.problems import InvalidInput, Problem
 from kudo.packages.archive import read_archive
 from kudo.packages.files import DEFAULT_LIMITS, PackageFiles, PackageLimits, unreadable
 from kudo.packages.model import Package
 from kudo.packages.reader import ARCHIVE_SUFFIX, open_package, parse_package
-from kudo.problems import InvalidInput, Problem
 
 _URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 

@@ -9,7 +9,7 @@ from typing import Final
 
 from pydantic import Field
 
-from kudo import bounds
+from kudo.api import bounds
 from kudo.api.base import ApiModel, Name, TemplateText, Text, at_most
 from kudo.api.operator import Maintainer
 from kudo.api.operatorversion import Plan, Task

@@ -1,14 +1,14 @@
 """Parses `operator.yaml` and `params.yaml`."""
 
 from goyaml import DumpError, YamlError, load
-from kudo.names import API_VERSION
+from kudo.api.names import API_VERSION
+from kudo.api.problems import Problem
 from kudo.packages.fields import Fields
 from kudo.packages.files import OPERATOR_FILE, PARAMETERS_FILE
 from kudo.packages.model import OperatorFile, PackageParameter, ParameterGroup
 from kudo.packages.shapes import read
 from kudo.parameters.text import to_text
-from kudo.problems import Problem
-from kudo.values.types import is_container
+from kudo.parameters.types import is_container
 
 Parameters = tuple[tuple[PackageParameter, ...], tuple[ParameterGroup, ...]]
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from goyaml import NotTextError, decode
+from kudo.api.problems import InvalidInput, Problem
 from kudo.packages.archive import read_archive
 from kudo.packages.files import (
     DEFAULT_LIMITS,
@@ -17,7 +18,6 @@ from kudo.packages.files import (
 from kudo.packages.folder import read_folder
 from kudo.packages.model import Package
 from kudo.packages.parse import parse_operator, parse_parameters
-from kudo.problems import InvalidInput, Problem
 
 ARCHIVE_SUFFIX: Final = ".tgz"
 _TEMPLATES: Final = "templates"

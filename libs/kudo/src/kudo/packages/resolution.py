@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 from kudo.api import OperatorVersion, Task, operator_version_name
+from kudo.api.problems import InvalidInput, Problem
+from kudo.api.task_kinds.kudo_operator import KUDO_OPERATOR
 from kudo.packages.files import OPERATOR_FILE
 from kudo.packages.location import Located, Location, is_path, is_url
 from kudo.packages.model import Package
-from kudo.problems import InvalidInput, Problem
-from kudo.tasks.kudo_operator import KUDO_OPERATOR
 
 
 @dataclass(frozen=True, slots=True)

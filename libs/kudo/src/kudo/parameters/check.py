@@ -4,9 +4,9 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from kudo.problems import SHOWN, Problem, listed, parameter_field, shown, shown_name
-from kudo.values.checks import Check, Fault, read_fully
-from kudo.values.types import is_container
+from kudo.api.problems import SHOWN, Problem, listed, parameter_field, shown, shown_name
+from kudo.parameters.types import is_container
+from kudo.parameters.values import Check, Fault, read_fully
 
 if TYPE_CHECKING:  # worker processes start without the models
     from kudo.api import Parameter

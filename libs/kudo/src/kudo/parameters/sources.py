@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
 from goyaml import Budget, DumpError, YamlError, load
+from kudo.api.problems import InvalidInput, Problem
 from kudo.parameters.template import TooLarge
 from kudo.parameters.text import to_text
-from kudo.problems import InvalidInput, Problem
 
 _LONGEST_BOOLEAN: Final = len("false")
 _REASON = "ParameterInvalid"

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from goyaml import Budget, YamlError, load
-from kudo.problems import InvalidInput, Problem
+from kudo.api.problems import InvalidInput, Problem
 
 if TYPE_CHECKING:  # worker processes start without the models
     from kudo.api import Parameter

@@ -4,7 +4,7 @@ Integers keep all their digits; the original wrote those from a million on with 
 """
 
 from goyaml import SpelledFloat, format_float
-from kudo.values.types import is_container
+from kudo.parameters.types import is_container
 
 _WHOLE_NUMBERS = range(-(2**63), 2**64)
 

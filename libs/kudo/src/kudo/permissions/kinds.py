@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from kudo import names
+from kudo.api import names
 from kudo.permissions.model import Kind, Served
 
 _NAMESPACED: Final = {

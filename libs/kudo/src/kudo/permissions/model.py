@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from kudo.api import JsonObject
-from kudo.tasks.kind import Action
+from kudo.api.task_kinds.kind import Action
 
 _MOST_NEEDS: Final = 5000
 _MOST_NOTES: Final = 500

@@ -8,23 +8,22 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from kudo import names
-from kudo.api import Instance, InstanceSpec, JsonObject, ObjectMeta, OperatorVersion, Task
-from kudo.children import Child, VersionKey, child_of
-from kudo.health import has_pods
+from kudo.api import Instance, InstanceSpec, JsonObject, ObjectMeta, OperatorVersion, Task, names
+from kudo.api.problems import InvalidInput
+from kudo.api.task_kinds import FatalTaskError, kind_of
+from kudo.api.task_kinds.kind import Action
 from kudo.objects.dependency_hash import dependencies_of
+from kudo.objects.health import has_pods
 from kudo.objects.inventory.pruning import may_be_pruned, prunes
 from kudo.objects.sharing import goes_with_instance
-from kudo.parameters import parse_parameter_file
+from kudo.parameters.sources import parse_parameter_file
 from kudo.permissions.grants import RBAC, add_grants
 from kudo.permissions.model import Kind, Need, Needs, Rule, Served
 from kudo.permissions.named import named_in
 from kudo.permissions.texts import is_kind, plain
-from kudo.pipe import read_pod
-from kudo.problems import InvalidInput
-from kudo.rendering import Engine, read_objects, render_named, variables
-from kudo.tasks import FatalTaskError, kind_of
-from kudo.tasks.kind import Action
+from kudo.tasks.kudo_operator import Child, VersionKey, child_of
+from kudo.tasks.pipe import read_pod
+from kudo.tasks.rendering import Engine, read_objects, render_named, variables
 
 Versions = Callable[[VersionKey], OperatorVersion | None]
 Values = Mapping[str, object]

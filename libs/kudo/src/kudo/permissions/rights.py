@@ -16,10 +16,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Final
 
+from kudo.api.task_kinds.kind import Action
+from kudo.objects.removed_apis.catalogue import REMOVED, Moved
 from kudo.permissions.kinds import built_in, guessed
 from kudo.permissions.model import Kind, Lookup, Needs, Rights, Rule, Served
-from kudo.removed_apis.catalogue import REMOVED, Moved
-from kudo.tasks.kind import Action
 
 _VERBS: Final[dict[Action, tuple[frozenset[str], frozenset[str]]]] = {
     Action.APPLY: (

@@ -1,26 +1,5 @@
-"""Tasks: their kinds, and what they can fail with."""
+"""Tasks: what their templates and fields become.
 
-from kudo.tasks.errors import FatalTaskError, TaskError, TaskPath, TransientTaskError
-from kudo.tasks.kinds import (
-    DEFAULT_KIND,
-    KINDS,
-    any_kind,
-    check_task,
-    kind_of,
-    kinds_with,
-    templates_of,
-)
-
-__all__ = [
-    "DEFAULT_KIND",
-    "KINDS",
-    "FatalTaskError",
-    "TaskError",
-    "TaskPath",
-    "TransientTaskError",
-    "any_kind",
-    "check_task",
-    "kind_of",
-    "kinds_with",
-    "templates_of",
-]
+`rendering` makes objects from templates, `pipe` a pod and the files that it hands on,
+`kudo_operator` the Instance of a child. The kinds of tasks are in `kudo.api.task_kinds`.
+"""

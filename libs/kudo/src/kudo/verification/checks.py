@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Set
 from dataclasses import replace
 from typing import Final
 
-from kudo.packages import Package
+from kudo.packages.model import Package
 from kudo.packages.reader import is_template, template_name
 from kudo.packages.source import source_of
 from kudo.verification import (

@@ -3,13 +3,15 @@
 from collections.abc import Iterator
 
 from kudo.api import Task
-from kudo.packages import Package, PackageParameter, Resolution
+from kudo.api.problems import InvalidInput
+from kudo.api.task_kinds import FatalTaskError
+from kudo.api.task_kinds.kudo_operator import KUDO_OPERATOR
+from kudo.packages.model import Package, PackageParameter
+from kudo.packages.resolution import Resolution
 from kudo.packages.source import Source
-from kudo.parameters import check_value, parse_parameter_file
-from kudo.problems import InvalidInput
-from kudo.tasks import FatalTaskError
-from kudo.tasks.kudo_operator import KUDO_OPERATOR
-from kudo.template_lines import template_line
+from kudo.parameters.check import check_value
+from kudo.parameters.sources import parse_parameter_file
+from kudo.tasks.template_lines import template_line
 from kudo.verification.finding import Finding, Place, at_task, at_template, did_you_mean, error
 from kudo.verification.rendered.rendering import Rendering
 from kudo.verification.values import declared, stored

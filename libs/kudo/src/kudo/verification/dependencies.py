@@ -6,10 +6,11 @@ from dataclasses import replace
 from typing import Final
 
 from kudo.api import operator_version_name
-from kudo.packages import Located, Package, Resolution, resolve
-from kudo.packages.location import PackedLocation, is_path
-from kudo.problems import InvalidInput, Problem
-from kudo.tasks.kudo_operator import KUDO_OPERATOR
+from kudo.api.problems import InvalidInput, Problem
+from kudo.api.task_kinds.kudo_operator import KUDO_OPERATOR
+from kudo.packages.location import Located, PackedLocation, is_path
+from kudo.packages.model import Package
+from kudo.packages.resolution import Resolution, resolve
 from kudo.verification import children
 from kudo.verification.checks import located, verify
 from kudo.verification.codes import OF_NEW_INSTANCES

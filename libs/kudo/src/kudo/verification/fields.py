@@ -12,14 +12,13 @@ from typing import Final
 import yaml
 
 from goyaml import SecondDocument, YamlError, load
-from kudo.packages import Package
+from kudo.api.problems import shown, shown_name
 from kudo.packages.fields import text_of
 from kudo.packages.files import OPERATOR_FILE, PARAMETERS_FILE
-from kudo.packages.model import OperatorFile, ParametersFile
+from kudo.packages.model import OperatorFile, Package, ParametersFile
 from kudo.packages.shapes import Shape, fields_of
 from kudo.packages.source import Entry, Path, Position, Source, path_text, source_of
 from kudo.parameters.text import go_text
-from kudo.problems import shown, shown_name
 from kudo.verification.finding import Edit, Finding, Place, tolerated, warning
 
 _DESCRIPTIVE: Final = frozenset({"description", "displayName", "hint", "group", "prio", "url"})

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final
 
+from kudo.api.problems import Problem
 from kudo.packages.files import OPERATOR_FILE, PARAMETERS_FILE
 from kudo.packages.source import Named, Path, path_text
-from kudo.problems import Problem
 
 _FOLDER: Final = "templates"
 

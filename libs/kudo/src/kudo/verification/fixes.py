@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from goyaml import decode
-from kudo.packages import PackageFiles
+from kudo.packages.files import PackageFiles
 from kudo.verification.finding import Edit, Finding
 
 

@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterator
 from gotemplate import VersionError
 from kubeio.names import MAX_LABEL, MAX_SUBDOMAIN, is_subdomain
 from kudo.api.naming import operator_version_name
-from kudo.packages import Package
-from kudo.problems import shown_name
-from kudo.semver import read_version
+from kudo.api.problems import shown_name
+from kudo.api.semver import read_version
+from kudo.packages.model import Package
 from kudo.verification.finding import Finding, Place, error, in_operator, tolerated
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
-from kudo.packages import Package
+from kudo.packages.model import Package
 from kudo.verification.checks import located
 from kudo.verification.finding import Finding, Place, at_group, at_parameter, warning
 

@@ -5,12 +5,12 @@ from difflib import get_close_matches
 from typing import Final
 
 from kudo.api import Parameter
-from kudo.packages import Package, PackageParameter
+from kudo.api.problems import InvalidInput, shown_name
 from kudo.packages.files import PARAMETERS_FILE
+from kudo.packages.model import Package, PackageParameter
 from kudo.packages.source import source_of
-from kudo.parameters import template_values
-from kudo.problems import InvalidInput, shown_name
-from kudo.values.types import TYPES, is_container
+from kudo.parameters.template import template_values
+from kudo.parameters.types import TYPES, is_container
 from kudo.verification.finding import (
     Edit,
     Finding,

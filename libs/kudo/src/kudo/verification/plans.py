@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from kudo.api import Plan
-from kudo.names import PLAN_CLEANUP, PLAN_DEPLOY
-from kudo.packages import Package
+from kudo.api.names import PLAN_CLEANUP, PLAN_DEPLOY
+from kudo.packages.model import Package
 from kudo.packages.source import Named, Path
-from kudo.strategies import check_plan
+from kudo.plans.strategies import check_plan
 from kudo.verification.finding import (
     Finding,
     at_parameter,

@@ -1,6 +1,6 @@
 """Checks of what the API server refuses to store: counts, lengths, and the whole size.
 
-The counts and lengths are those of the CustomResourceDefinitions, see `kudo.bounds`.
+The counts and lengths are those of the CustomResourceDefinitions, see `kudo.api.bounds`.
 """
 
 from collections.abc import Callable, Iterator
@@ -9,13 +9,12 @@ from typing import Final
 
 from pydantic import BaseModel
 
-from kudo import bounds
-from kudo.api import Phase, Plan, Step, Task
-from kudo.packages import Package, PackageParameter, to_objects
+from kudo.api import Phase, Plan, Step, Task, bounds
+from kudo.api.problems import InvalidInput
+from kudo.packages.convert import to_objects
 from kudo.packages.files import OPERATOR_FILE, PARAMETERS_FILE
-from kudo.packages.model import ParametersFile
+from kudo.packages.model import Package, PackageParameter, ParametersFile
 from kudo.packages.shapes import fields_of
-from kudo.problems import InvalidInput
 from kudo.verification.finding import (
     Finding,
     Place,

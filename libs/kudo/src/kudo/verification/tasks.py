@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from kudo.api import Plan, Step
-from kudo.packages import Package
+from kudo.api.task_kinds import FatalTaskError, check_task
+from kudo.packages.model import Package
 from kudo.packages.source import Path
-from kudo.tasks import FatalTaskError, check_task
 from kudo.verification.finding import (
     Finding,
     at_plan,

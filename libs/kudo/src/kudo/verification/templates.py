@@ -8,15 +8,15 @@ import yaml
 
 from gotemplate import Environment, TemplateError, nodes, parse_tree
 from kudo.api import Task
-from kudo.packages import Package, PackageParameter
+from kudo.api.problems import shown
+from kudo.api.task_kinds import kind_of
+from kudo.api.task_kinds.kind import TemplateUse
 from kudo.packages.files import PARAMETERS_FILE
+from kudo.packages.model import Package, PackageParameter
 from kudo.packages.reader import is_template, template_name
 from kudo.packages.source import source_of
-from kudo.problems import shown
-from kudo.tasks import kind_of
-from kudo.tasks.kind import TemplateUse
-from kudo.values.checks import read_fully
-from kudo.values.types import is_container
+from kudo.parameters.types import is_container
+from kudo.parameters.values import read_fully
 from kudo.verification.finding import (
     Edit,
     Finding,

@@ -9,10 +9,10 @@ from typing import Final
 
 from goyaml import DumpError
 from kudo.api import Parameter
-from kudo.packages import PackageParameter
-from kudo.parameters import check_value, to_text
-from kudo.parameters.text import go_text
-from kudo.values.types import TYPES, ValueType
+from kudo.packages.model import PackageParameter
+from kudo.parameters.check import check_value
+from kudo.parameters.text import go_text, to_text
+from kudo.parameters.types import TYPES, ValueType
 
 _SHOWN: Final = 200
 

@@ -12,17 +12,19 @@ from kudo.api import (
     Instance,
     OperatorVersion,
 )
-from kudo.execution import (
+from kudo.api.names import FINALIZER_CLEANUP, PLAN_CLEANUP
+from kudo.api.problems import Problem
+from kudo.plans.execution import (
     adapt,
     finished_tasks,
 )
-from kudo.names import FINALIZER_CLEANUP, PLAN_CLEANUP
-from kudo.problems import Problem
-from kudo.runs.last_run import edited_since, run_in_progress
-from kudo.runs.plan_choice import active_run
-from kudo.runs.recorded import never_ran
-from kudo.runs.status import begun, running
-from kudo_reconciler.clock import loop_seconds
+from kudo.plans.runs.last_run import edited_since, run_in_progress
+from kudo.plans.runs.plan_choice import active_run
+from kudo.plans.runs.recorded import never_ran
+from kudo.plans.runs.status import begun, running
+from kudo_reconciler.common.clock import loop_seconds
+from kudo_reconciler.common.errors import Outdated
+from kudo_reconciler.common.keys import Key, key_of
 from kudo_reconciler.controller.context import (
     AGAIN_SECONDS,
     ReconcileContext,
@@ -30,9 +32,7 @@ from kudo_reconciler.controller.context import (
     finalizers,
 )
 from kudo_reconciler.controller.ending import Ending
-from kudo_reconciler.errors import Outdated
 from kudo_reconciler.execution.task_context import Memories, RunMemory
-from kudo_reconciler.keys import Key, key_of
 from kudo_reconciler.tenancy.accounts import Accounts
 
 log = logging.getLogger(__name__)

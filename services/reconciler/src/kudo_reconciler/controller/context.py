@@ -6,27 +6,27 @@ from functools import partial
 from typing import Protocol
 
 from kudo.admission.revalidation import Revalidation
+from kudo.admission.tenancy import Tenancy, is_granted, lacks_grant
 from kudo.api import Instance, InstanceStatus, OperatorVersion
-from kudo.moments import rfc3339
-from kudo.names import FINALIZER_CLEANUP, FINALIZER_CLUSTER_RESOURCES
-from kudo.runs.conditions import Situation
-from kudo.runs.last_run import in_force, version_in_force
-from kudo.runs.status import with_conditions
-from kudo.tenancy import Tenancy, is_granted, lacks_grant
-from kudo.values.checks import Check
-from kudo_reconciler.clock import Clock
+from kudo.api.moments import rfc3339
+from kudo.api.names import FINALIZER_CLEANUP, FINALIZER_CLUSTER_RESOURCES
+from kudo.parameters.values import Check
+from kudo.plans.runs.conditions import Situation
+from kudo.plans.runs.last_run import in_force, version_in_force
+from kudo.plans.runs.status import with_conditions
+from kudo_reconciler.common.clock import Clock
+from kudo_reconciler.common.keys import key_of
 from kudo_reconciler.controller.readiness import Readiness
 from kudo_reconciler.controller.upkeep import Upkeep
-from kudo_reconciler.events import EventRecorder
+from kudo_reconciler.events.writer import EventRecorder
 from kudo_reconciler.execution.operations import Operations
-from kudo_reconciler.keys import key_of
+from kudo_reconciler.execution.tasks.pipe_pods import PipePods
 from kudo_reconciler.metrics.metrics import Metrics
 from kudo_reconciler.objects.records.recorder import Recorder
 from kudo_reconciler.objects.releasing.cluster_scoped import ClusterObjects
 from kudo_reconciler.store.instances import InstanceStore
 from kudo_reconciler.store.values import ValueChecks
 from kudo_reconciler.store.versions import VersionStore, VersionTooLarge
-from kudo_reconciler.tasks.pipe_pods import PipePods
 
 AGAIN_SECONDS = 0.05
 OUR_FINALIZERS = frozenset({FINALIZER_CLEANUP, FINALIZER_CLUSTER_RESOURCES})

@@ -5,11 +5,11 @@ import logging
 from dataclasses import dataclass
 
 from kubeio.errors import KubeError
-from kudo_reconciler.clock import loop_seconds
+from kudo_reconciler.common.clock import loop_seconds
+from kudo_reconciler.common.errors import REPEATED_FAULTS, Outdated
+from kudo_reconciler.common.keys import Key
 from kudo_reconciler.controller.reconcile import InstanceReconciler
 from kudo_reconciler.controller.workqueue import QueueClosed, WorkQueue
-from kudo_reconciler.errors import REPEATED_FAULTS, Outdated
-from kudo_reconciler.keys import Key
 from kudo_reconciler.metrics.metrics import Metrics
 from serving.logs import log_context
 

@@ -7,15 +7,15 @@ plan that was running is stopped first, and its entry records that.
 from dataclasses import dataclass
 
 from kudo.api import Instance, InstanceStatus, OperatorVersion
-from kudo.execution import fail
-from kudo.names import FINALIZER_CLEANUP, PLAN_CLEANUP
-from kudo.runs.last_run import ended_cleanup, run_in_progress
-from kudo.runs.recorded import STOPPED
-from kudo.runs.status import leaving, running, with_entries
-from kudo.runs.suspension import with_suspension
+from kudo.api.names import FINALIZER_CLEANUP, PLAN_CLEANUP
+from kudo.plans.execution import fail
+from kudo.plans.runs.last_run import ended_cleanup, run_in_progress
+from kudo.plans.runs.recorded import STOPPED
+from kudo.plans.runs.status import leaving, running, with_entries
+from kudo.plans.runs.suspension import with_suspension
+from kudo_reconciler.common.keys import key_of
 from kudo_reconciler.controller.context import AGAIN_SECONDS, ReconcileContext, Result, finalizers
 from kudo_reconciler.controller.scheduled import Scheduled
-from kudo_reconciler.keys import key_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,12 +14,13 @@ from kudo.api import (
     OperatorVersion,
     PlanStatus,
 )
-from kudo.execution import (
+from kudo.plans.execution import (
     Intent,
     fail,
     status_of,
 )
-from kudo.runs.status import leaving, with_conditions, with_entry
+from kudo.plans.runs.status import leaving, with_conditions, with_entry
+from kudo_reconciler.common.keys import key_of
 from kudo_reconciler.controller.context import (
     AGAIN_SECONDS,
     ReconcileContext,
@@ -30,7 +31,6 @@ from kudo_reconciler.controller.leftovers import Leftovers
 from kudo_reconciler.controller.upkeep import with_orphans
 from kudo_reconciler.execution.run import PlanRunner
 from kudo_reconciler.execution.task_context import Memories
-from kudo_reconciler.keys import key_of
 from kudo_reconciler.store.versions import VersionTooLarge
 
 log = logging.getLogger(__name__)

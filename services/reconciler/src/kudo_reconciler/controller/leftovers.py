@@ -19,16 +19,16 @@ from typing import Final
 from kubeio.errors import Forbidden, KubeError, NotFound
 from kubeio.leader_election.elector import NotLeading
 from kudo.api import ExecutionStatus, Instance, OperatorVersion, Plan, PlanStatus
-from kudo.execution import StepRef, status_of, step_of, steps_of
-from kudo.identity import InstanceIdentity, identity
+from kudo.api.identity import InstanceIdentity, identity
+from kudo.api.task_kinds import TaskError
 from kudo.objects.inventory.orphans import Finished
 from kudo.objects.inventory.pruning import prunes
 from kudo.objects.inventory.record import Entry, Place, Record
-from kudo.tasks import TaskError
+from kudo.plans.execution import StepRef, status_of, step_of, steps_of
+from kudo_reconciler.common.keys import key_of
 from kudo_reconciler.controller.context import FIND_ORPHANS, ReconcileContext
 from kudo_reconciler.execution.expected.every_plan import EveryPlan
 from kudo_reconciler.execution.task_context import RunMemory
-from kudo_reconciler.keys import key_of
 from kudo_reconciler.objects.records.orphan_search import Ended, Left, OrphanSearch, unknown
 from kudo_reconciler.objects.records.recorder import must_be_stored, what_lacks
 from kudo_reconciler.tenancy.accounts import Accounts

@@ -15,14 +15,14 @@ from kubeio.errors import Forbidden, KubeError
 from kubeio.leader_election.elector import NotLeading
 from kubeio.resource import Resource
 from kudo.api import Instance, InstanceStatus
-from kudo.health import readiness
-from kudo.runs.conditions import RESOURCES_UNKNOWN, Situation
-from kudo.runs.status import settled
-from kudo.tasks import FatalTaskError, TransientTaskError
-from kudo_reconciler.keys import key_of
+from kudo.api.task_kinds import FatalTaskError, TransientTaskError
+from kudo.objects.health import readiness
+from kudo.plans.runs.conditions import RESOURCES_UNKNOWN, Situation
+from kudo.plans.runs.status import settled
+from kudo_reconciler.common.keys import key_of
+from kudo_reconciler.common.resources import READINESS_KINDS
 from kudo_reconciler.objects.observer import Observer
 from kudo_reconciler.objects.refusals import error_text
-from kudo_reconciler.resources import READINESS_KINDS
 
 _LATE_SECONDS: Final = 30.0
 _REFUSED_SECONDS: Final = 90.0

@@ -13,10 +13,12 @@ import logging
 from dataclasses import dataclass
 
 from kudo.api import Instance, OperatorVersion
-from kudo.identity import identity
-from kudo.runs.conditions import INTERNAL_ERROR, SUSPENDED, Situation
-from kudo.runs.last_run import has_run_with
-from kudo.runs.suspension import RESUMED, is_recorded
+from kudo.api.identity import identity
+from kudo.plans.runs.conditions import INTERNAL_ERROR, SUSPENDED, Situation
+from kudo.plans.runs.last_run import has_run_with
+from kudo.plans.runs.suspension import RESUMED, is_recorded
+from kudo_reconciler.common.errors import Outdated, Superseded, fault_text
+from kudo_reconciler.common.keys import Key, key_of
 from kudo_reconciler.controller.context import (
     FIND_CHILDREN,
     FIND_ORPHANS,
@@ -30,9 +32,7 @@ from kudo_reconciler.controller.deletion import Deletion
 from kudo_reconciler.controller.idle import Idle
 from kudo_reconciler.controller.restoring import Restoring
 from kudo_reconciler.controller.scheduled import Scheduled
-from kudo_reconciler.errors import Outdated, Superseded, fault_text
 from kudo_reconciler.execution.operations import StillGoing
-from kudo_reconciler.keys import Key, key_of
 from kudo_reconciler.store.versions import VersionTooLarge
 from workers import WorkerError
 

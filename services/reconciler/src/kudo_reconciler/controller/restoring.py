@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from kubeio.errors import KubeError
 from kubeio.leader_election.elector import NotLeading
 from kudo.api import Instance
-from kudo.identity import identity
+from kudo.api.identity import identity
+from kudo_reconciler.common.keys import Key, key_of
 from kudo_reconciler.controller.context import ReconcileContext
-from kudo_reconciler.keys import Key, key_of
 from kudo_reconciler.objects.records.damage import SECONDS
 
 log = logging.getLogger(__name__)

@@ -11,31 +11,33 @@ import logging
 from dataclasses import dataclass
 from functools import partial
 
-from kudo import task_messages
 from kudo.api import (
     ExecutionStatus,
     Instance,
     OperatorVersion,
     Plan,
     PlanStatus,
+    task_messages,
 )
-from kudo.children import dependencies_of
-from kudo.execution import (
+from kudo.api.identity import identity
+from kudo.api.problems import Problem
+from kudo.api.task_kinds import FatalTaskError
+from kudo.plans.execution import (
     Intent,
     InvalidLimits,
     limits_of,
     status_of,
 )
-from kudo.identity import identity
-from kudo.pipe import pipes
-from kudo.problems import Problem
-from kudo.runs.last_run import run_in_progress
-from kudo.runs.plan_choice import has_uid_of_another_plan
-from kudo.runs.retries import is_honoured
-from kudo.runs.status import begun, held_up, with_entry
-from kudo.strategies import check_plan
-from kudo.tasks import FatalTaskError
-from kudo_reconciler.clock import loop_seconds
+from kudo.plans.runs.last_run import run_in_progress
+from kudo.plans.runs.plan_choice import has_uid_of_another_plan
+from kudo.plans.runs.retries import is_honoured
+from kudo.plans.runs.status import begun, held_up, with_entry
+from kudo.plans.strategies import check_plan
+from kudo.tasks.kudo_operator import dependencies_of
+from kudo.tasks.pipe import pipes
+from kudo_reconciler.common.clock import loop_seconds
+from kudo_reconciler.common.errors import Outdated
+from kudo_reconciler.common.keys import Key, key_of
 from kudo_reconciler.controller.beginning import Beginning
 from kudo_reconciler.controller.context import (
     AGAIN_SECONDS,
@@ -47,12 +49,10 @@ from kudo_reconciler.controller.context import (
 from kudo_reconciler.controller.ending import Ending
 from kudo_reconciler.controller.idle import Idle
 from kudo_reconciler.controller.leftovers import Leftovers
-from kudo_reconciler.errors import Outdated
-from kudo_reconciler.event_queue import Severity
+from kudo_reconciler.events.queue import Severity
 from kudo_reconciler.execution.run import PlanRunner, Run, StatusWriter
 from kudo_reconciler.execution.task_context import Memories, RunMemory
-from kudo_reconciler.keys import Key, key_of
-from kudo_reconciler.tasks.child_versions import ChildVersions
+from kudo_reconciler.execution.tasks.child_versions import ChildVersions
 from kudo_reconciler.tenancy.accounts import recordable
 
 log = logging.getLogger(__name__)

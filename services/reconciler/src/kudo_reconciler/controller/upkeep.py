@@ -12,18 +12,17 @@ from typing import Final
 
 from kubeio.errors import KubeError
 from kubeio.leader_election.elector import NotLeading
-from kudo import names
-from kudo.api import Instance, InstanceStatus, OperatorVersion
-from kudo.identity import identity
+from kudo.api import Instance, InstanceStatus, OperatorVersion, names
+from kudo.api.identity import identity
+from kudo.api.task_kinds import TaskError
 from kudo.objects.inventory.orphans import all_orphans, in_status
 from kudo.objects.inventory.pruning import prunes
 from kudo.objects.inventory.record import Place, Record
-from kudo.runs.orphan_marks import why_undecided
-from kudo.tasks import TaskError
-from kudo_reconciler.clock import loop_seconds
-from kudo_reconciler.events import EventRecorder
+from kudo.plans.runs.orphan_marks import why_undecided
+from kudo_reconciler.common.clock import loop_seconds
+from kudo_reconciler.common.keys import Key, key_of
+from kudo_reconciler.events.writer import EventRecorder
 from kudo_reconciler.execution.operations import Operations, StillGoing
-from kudo_reconciler.keys import Key, key_of
 from kudo_reconciler.objects.upkeep.adopter import Adopted, Adopter
 from kudo_reconciler.objects.upkeep.pruner import Pruned, Pruner
 from kudo_reconciler.store.instances import InstanceStore

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from kubeio.backoff import Backoff
-from kudo_reconciler.keys import Key
+from kudo_reconciler.common.keys import Key
 from workers.fair_queue import FairQueue, Usage
 
 _BASE_SECONDS = 0.25

@@ -1,1 +1,1 @@
-"""Execution of a plan: its steps, and one module for each kind of task."""
+"""Execution of a plan: its steps, and in `tasks` one module for each kind of task."""

@@ -16,7 +16,7 @@ from typing import Final, Self
 import orjson
 
 from kudo.api import JsonObject
-from kudo.known_secrets import is_secret
+from kudo.api.known_secrets import is_secret
 from kudo.objects.inventory.digest import MOST_BYTES
 from kudo_reconciler.execution.task_context import TaskContext
 

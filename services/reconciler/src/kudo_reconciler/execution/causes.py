@@ -13,14 +13,14 @@ from kubeio.client import Client
 from kubeio.errors import ApiError, ConnectionLost
 from kubeio.kinds import DEPLOYMENTS, PODS, REPLICA_SETS
 from kudo.api import JsonObject
-from kudo.health import (
+from kudo.objects.health import (
     cause_of,
     has_pods,
     telling_pods,
     termination_message,
     unready_pods,
 )
-from kudo_reconciler.keys import Key
+from kudo_reconciler.common.keys import Key
 from kudo_reconciler.objects.observer import Observer
 
 _HOLD_SECONDS: Final = 30.0

@@ -12,9 +12,9 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, TypeVar
 
+from kudo_reconciler.common.fairness import USUAL, Fairness
+from kudo_reconciler.common.keys import Key
 from kudo_reconciler.execution.slots import Slots
-from kudo_reconciler.fairness import USUAL, Fairness
-from kudo_reconciler.keys import Key
 from serving.namespaces import Measure
 from serving.shares import Share
 

@@ -11,18 +11,17 @@ from dataclasses import dataclass, field
 
 from kubeio.errors import Forbidden
 from kubeio.resource import Resource
-from kudo import bounds
-from kudo.api import ExecutionStatus, JsonObject, Task
-from kudo.execution import StepRef, step_of, step_status, steps_of
+from kudo.api import ExecutionStatus, JsonObject, Task, bounds
+from kudo.api.task_kinds import FatalTaskError, TaskError, TransientTaskError
 from kudo.objects.inventory.record import Entry
-from kudo.rendering import Manifest
-from kudo.tasks import FatalTaskError, TaskError, TransientTaskError
+from kudo.plans.execution import StepRef, step_of, step_status, steps_of
+from kudo.tasks.rendering import Manifest
+from kudo_reconciler.common.pacing import FEW_AT_ONCE, paced
 from kudo_reconciler.execution.expected.ahead import Ahead
 from kudo_reconciler.execution.task_context import RenderContext, TaskContext, TaskKey
 from kudo_reconciler.objects.places import place_of
 from kudo_reconciler.objects.records.entries import Entries, answer_of, named
 from kudo_reconciler.objects.records.recorder import Recorder
-from kudo_reconciler.pacing import FEW_AT_ONCE, paced
 from kudo_reconciler.tenancy.access import AccessReviews
 
 

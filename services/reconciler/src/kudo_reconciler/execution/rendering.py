@@ -17,14 +17,14 @@ from dataclasses import dataclass, field
 from typing import Final, cast
 
 from kudo.api import JsonObject
+from kudo.api.task_kinds import FatalTaskError, TransientTaskError
 from kudo.jobs import digest, env_file, render
 from kudo.jobs.render import Request
-from kudo.parameters import RawParameter
-from kudo.pipe import parse_env_file
-from kudo.rendering import Engine, Manifest
-from kudo.tasks import FatalTaskError, TransientTaskError
-from kudo_reconciler.clock import loop_seconds
-from kudo_reconciler.jobs import Jobs
+from kudo.parameters.template import RawParameter
+from kudo.tasks.pipe import parse_env_file
+from kudo.tasks.rendering import Engine, Manifest
+from kudo_reconciler.common.clock import loop_seconds
+from kudo_reconciler.common.jobs import Jobs
 from workers import LimitExceeded, WorkerError
 
 _INLINE_SIZE: Final = 64 << 10

@@ -1,7 +1,7 @@
 """Runs a plan: attempts the steps that may run, and records the results in the status entry.
 
 Each attempt is an operation of its own, so that a slow or failing step delays no other one.
-`kudo.execution.decide` decides which steps start.
+`kudo.plans.execution.decide` decides which steps start.
 
 The entry is stored before anything is sent, except for a plan of one step, whose end is the next
 thing to be stored anyway. It is stored again before anything is sent for a step that waited for
@@ -18,7 +18,9 @@ from functools import partial
 from kubeio.client import Client
 from kubeio.leader_election.elector import NotLeading
 from kudo.api import ExecutionStatus, Instance, InstanceStatus, OperatorVersion, Plan, PlanStatus
-from kudo.execution import (
+from kudo.api.moments import rfc3339
+from kudo.api.task_kinds import FatalTaskError, TaskError, TaskPath
+from kudo.plans.execution import (
     Intent,
     Passing,
     StepOutcome,
@@ -41,19 +43,17 @@ from kudo.execution import (
     step_status,
     time_out,
 )
-from kudo.moments import rfc3339
-from kudo.runs.status import with_entry
-from kudo.tasks import FatalTaskError, TaskError, TaskPath
-from kudo_reconciler.clock import Clock, loop_seconds
-from kudo_reconciler.errors import REPEATED_FAULTS, Outdated, Superseded
+from kudo.plans.runs.status import with_entry
+from kudo_reconciler.common.clock import Clock, loop_seconds
+from kudo_reconciler.common.errors import REPEATED_FAULTS, Outdated, Superseded
+from kudo_reconciler.common.keys import key_of
+from kudo_reconciler.common.pacing import FEW_AT_ONCE, paced
 from kudo_reconciler.execution.operations import Operation, Operations
 from kudo_reconciler.execution.rendering import Renderer
 from kudo_reconciler.execution.steps import StepResult, StepRunner, refused
 from kudo_reconciler.execution.task_context import RunMemory, StepContext
-from kudo_reconciler.keys import key_of
 from kudo_reconciler.metrics.metrics import Metrics
 from kudo_reconciler.objects.run_context import Tell
-from kudo_reconciler.pacing import FEW_AT_ONCE, paced
 from kudo_reconciler.store.instances import InstanceStore
 from kudo_reconciler.tenancy.accounts import Accounts
 

@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Final
 
-from kudo_reconciler.clock import loop_seconds
+from kudo_reconciler.common.clock import loop_seconds
 from workers.fair_queue import FairQueue, Usage
 
 _QUICK_SECONDS: Final = 1.0

@@ -17,13 +17,13 @@ from kubeio.connection.identity import Identity
 from kubeio.errors import Forbidden
 from kubeio.leader_election.elector import NotLeading
 from kudo.api import ExecutionStatus
-from kudo.api_errors.advice import advice
-from kudo.execution import StepOutcome, TaskOutcome
-from kudo.tasks import FatalTaskError, TaskError, TaskPath, TransientTaskError
-from kudo_reconciler.errors import Outdated, Superseded, Suspended, described, fault_text
+from kudo.api.task_kinds import FatalTaskError, TaskError, TaskPath, TransientTaskError
+from kudo.objects.errors.advice import advice
+from kudo.plans.execution import StepOutcome, TaskOutcome
+from kudo_reconciler.common.errors import Outdated, Superseded, Suspended, described, fault_text
+from kudo_reconciler.common.pacing import FEW_AT_ONCE, paced
 from kudo_reconciler.execution.task_context import StepContext, TaskResult
 from kudo_reconciler.execution.task_runner import TaskRunner
-from kudo_reconciler.pacing import FEW_AT_ONCE, paced
 
 log = logging.getLogger(__name__)
 

@@ -18,19 +18,19 @@ from kudo.api import (
     PlanStatus,
     Task,
 )
-from kudo.children import Child
-from kudo.execution import NO_LIMITS, Limits, StepRef, StepState, TaskOutcome, step_of
+from kudo.api.task_kinds import FatalTaskError, TaskPath, TransientTaskError, kind_of
 from kudo.jobs.render import Output, Request
 from kudo.objects.enrichment import Origin
 from kudo.objects.inventory import record
-from kudo.parameters import raw_values
-from kudo.rendering import Manifest, variables
-from kudo.tasks import FatalTaskError, TaskPath, TransientTaskError, kind_of
-from kudo.values.types import is_container
+from kudo.parameters.template import raw_values
+from kudo.parameters.types import is_container
+from kudo.plans.execution import NO_LIMITS, Limits, StepRef, StepState, TaskOutcome, step_of
+from kudo.tasks.kudo_operator import Child
+from kudo.tasks.rendering import Manifest, variables
+from kudo_reconciler.common.keys import Key
 from kudo_reconciler.execution.causes import WaitingObject
 from kudo_reconciler.execution.operations import Operation
 from kudo_reconciler.execution.rendering import Renderer
-from kudo_reconciler.keys import Key
 from kudo_reconciler.metrics.durations import StepTimes
 from kudo_reconciler.objects.run_context import Answer, Place, Tell
 

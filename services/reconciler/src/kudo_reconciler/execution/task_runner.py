@@ -6,7 +6,7 @@ from typing import Protocol
 
 from kubeio.errors import InvalidPath, KubeError
 from kubeio.leader_election.elector import NotLeading
-from kudo.tasks import FatalTaskError, TransientTaskError, check_task
+from kudo.api.task_kinds import FatalTaskError, TransientTaskError, check_task
 from kudo_reconciler.execution.task_context import TaskContext, TaskResult
 
 

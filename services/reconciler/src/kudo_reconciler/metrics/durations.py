@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from kudo.api import PlanStatus
-from kudo.execution import StepRef
+from kudo.plans.execution import StepRef
 
 
 def moment(timestamp: str | None) -> datetime | None:

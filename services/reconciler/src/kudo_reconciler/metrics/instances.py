@@ -12,7 +12,7 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from kudo.api import JsonObject
-from kudo.runs.conditions import READY, RECONCILING, STALLED
+from kudo.plans.runs.conditions import READY, RECONCILING, STALLED
 from kudo_reconciler.metrics.durations import moment
 from kudo_reconciler.metrics.labels import INSTANCE_STATES, PLANS, plan_label
 from kudo_reconciler.metrics.suspended import suspended, suspended_families

@@ -11,7 +11,7 @@ from typing import Final
 
 from kubeio.resource import Resource
 from kudo.api import ExecutionStatus
-from kudo.names import GROUP, PLAN_CLEANUP, PLAN_DEPLOY, PLAN_UPDATE, PLAN_UPGRADE
+from kudo.api.names import GROUP, PLAN_CLEANUP, PLAN_DEPLOY, PLAN_UPDATE, PLAN_UPGRADE
 
 OTHER: Final = "other"
 

@@ -2,8 +2,7 @@
 
 from dataclasses import replace
 
-from kudo import names
-from kudo.api import Instance, JsonObject
+from kudo.api import Instance, JsonObject, names
 from kudo.objects.adoption import holds_data, without_owner
 from kudo.objects.deletion_policy import is_retained
 from kudo.objects.inventory.retention import Retention, retained_by

@@ -27,11 +27,11 @@ from kubeio import jsonpatch
 from kubeio.discovery import Discovery
 from kubeio.errors import ApiError, Conflict, ConnectionLost, Invalid, NotFound, ServerError
 from kubeio.preconditions import ObjectChanged, unchanged
-from kudo import names
-from kudo.api import JsonObject
-from kudo.api_errors import typed_patch
-from kudo.api_errors.advice import advice
+from kudo.api import JsonObject, names
+from kudo.api.task_kinds import FatalTaskError, TaskError, TransientTaskError
 from kudo.objects.deletion_policy import is_retained
+from kudo.objects.errors import typed_patch
+from kudo.objects.errors.advice import advice
 from kudo.objects.keyed_items import KeyedItem, is_edit, items_beside, with_items_taken
 from kudo.objects.managed_fields import (
     entries_of,
@@ -41,9 +41,8 @@ from kudo.objects.managed_fields import (
     with_entry_of,
 )
 from kudo.objects.sharing import Claim, as_applied_last, differs, lists_all
-from kudo.tasks import FatalTaskError, TaskError, TransientTaskError
-from kudo_reconciler.errors import Superseded
-from kudo_reconciler.keys import key_of
+from kudo_reconciler.common.errors import Superseded
+from kudo_reconciler.common.keys import key_of
 from kudo_reconciler.metrics.metrics import Metrics
 from kudo_reconciler.objects.adopted import (
     former,

@@ -8,10 +8,9 @@ from collections.abc import Hashable
 from functools import lru_cache
 from typing import Final, TypeVar
 
-from kudo import names
-from kudo.api import Json, JsonObject
-from kudo.health import read_fields
-from kudo.health.fields import each, fields, scalar
+from kudo.api import Json, JsonObject, names
+from kudo.objects.health import read_fields
+from kudo.objects.health.fields import each, fields, scalar
 from kudo.objects.managed_fields import Writer, writers
 
 _WRITERS: Final = "writers"

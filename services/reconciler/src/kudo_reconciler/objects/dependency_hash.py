@@ -13,8 +13,8 @@ from types import MappingProxyType
 from kubeio.errors import ApiError, ConnectionLost
 from kubeio.kinds import CONFIG_MAPS, SECRETS
 from kubeio.resource import Resource
-from kudo import names
-from kudo.api import JsonObject
+from kudo.api import JsonObject, names
+from kudo.api.task_kinds import TransientTaskError
 from kudo.objects.dependency_hash import (
     MISSING,
     Dependency,
@@ -23,12 +23,11 @@ from kudo.objects.dependency_hash import (
     digest_text,
     with_dependencies_hash,
 )
-from kudo.tasks import TransientTaskError
+from kudo_reconciler.common.pacing import FEW_AT_ONCE, paced
 from kudo_reconciler.objects.observer import Observer
 from kudo_reconciler.objects.ownership import Desired
 from kudo_reconciler.objects.refusals import error_text
 from kudo_reconciler.objects.run_context import Place, RunContext
-from kudo_reconciler.pacing import FEW_AT_ONCE, paced
 
 _RESOURCES: dict[str, Resource] = {
     "ConfigMap": CONFIG_MAPS,

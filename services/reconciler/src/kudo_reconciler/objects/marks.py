@@ -6,8 +6,7 @@ They are all that is written to an object that is only created; see `kudo.object
 from collections.abc import Iterator, Mapping
 
 from kubeio import jsonpatch
-from kudo import names
-from kudo.api import Json, JsonObject
+from kudo.api import Json, JsonObject, names
 from kudo.objects.deletion_policy import is_retained
 
 

@@ -27,13 +27,12 @@ from kubeio.cache.store import key_of as store_key
 from kubeio.client import Client
 from kubeio.errors import ApiError, ConnectionLost, Forbidden, KubeError, NotFound
 from kubeio.resource import Resource
-from kudo import names
-from kudo.api import JsonObject
-from kudo.health import needs_body
+from kudo.api import JsonObject, names
+from kudo.objects.health import needs_body
 from kudo.objects.inventory.record import Place as RecordedPlace
 from kudo.objects.sharing import lists_all, sharers
-from kudo_reconciler.clock import loop_seconds
-from kudo_reconciler.keys import Key
+from kudo_reconciler.common.clock import loop_seconds
+from kudo_reconciler.common.keys import Key
 from kudo_reconciler.objects.cached_objects import only_shares_differ, reduced
 from kudo_reconciler.objects.places import place_of
 from kudo_reconciler.objects.refusals import error_text

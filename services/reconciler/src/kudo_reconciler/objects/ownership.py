@@ -13,16 +13,15 @@
 from dataclasses import dataclass
 
 from kubeio.resource import Resource
-from kudo import names
-from kudo.api import Instance, JsonObject
-from kudo.identity import identity
+from kudo.api import Instance, JsonObject, names
+from kudo.api.identity import identity
+from kudo.api.task_kinds import FatalTaskError, TransientTaskError
 from kudo.objects.adoption import applied_by, holds_data
 from kudo.objects.apply_policy import is_only_created
 from kudo.objects.inventory.retention import Retention, may_take_over, retained_by
 from kudo.objects.sharing import Claim, claim
-from kudo.rendering import Manifest
-from kudo.tasks import FatalTaskError, TransientTaskError
-from kudo_reconciler.keys import Key
+from kudo.tasks.rendering import Manifest
+from kudo_reconciler.common.keys import Key
 from kudo_reconciler.objects.cached_objects import written_by
 from kudo_reconciler.objects.places import place_of
 from kudo_reconciler.objects.run_context import Place

@@ -6,10 +6,10 @@ from typing import Final
 from kubeio.errors import ApiError, ConnectionLost
 from kubeio.resource import Resource
 from kubeio.types import JsonObject
-from kudo.api_errors.classification import is_fatal
-from kudo.problems import abridged
-from kudo.redaction import Cause, ErrorText, redacted
-from kudo.tasks import FatalTaskError, TransientTaskError
+from kudo.api.problems import abridged
+from kudo.api.redaction import Cause, ErrorText, redacted
+from kudo.api.task_kinds import FatalTaskError, TransientTaskError
+from kudo.objects.errors.classification import is_fatal
 
 Refusal = ApiError | ConnectionLost
 

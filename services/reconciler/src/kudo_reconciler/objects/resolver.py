@@ -14,10 +14,10 @@ from kubeio.errors import ApiError, ConnectionLost, UnknownKind
 from kubeio.kinds import CRDS
 from kubeio.resource import Resource, split_api_version
 from kudo.api import JsonObject
+from kudo.api.task_kinds import FatalTaskError, TransientTaskError
 from kudo.objects.enrichment import Origin, enrich
-from kudo.removed_apis import NoSuccessor, modernized
-from kudo.rendering import Manifest
-from kudo.tasks import FatalTaskError, TransientTaskError
+from kudo.objects.removed_apis import NoSuccessor, modernized
+from kudo.tasks.rendering import Manifest
 from kudo_reconciler.objects.run_context import RunContext
 
 Purpose = Literal["apply", "delete", "look ahead"]

@@ -10,8 +10,8 @@ from kubeio.client import Client
 from kubeio.resource import Resource
 from kudo.api import Instance, JsonObject
 from kudo.objects.inventory import record
-from kudo_reconciler.errors import Superseded, Suspended
-from kudo_reconciler.event_queue import Severity
+from kudo_reconciler.common.errors import Superseded, Suspended
+from kudo_reconciler.events.queue import Severity
 
 Place = tuple[Resource, str | None, str]
 """Where an object is: kind, namespace, name."""

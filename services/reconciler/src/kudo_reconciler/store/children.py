@@ -10,10 +10,9 @@ from kubeio import jsonpatch
 from kubeio.client import Client
 from kubeio.errors import NotFound
 from kubeio.preconditions import ObjectChanged, unchanged
-from kudo import names
-from kudo.api import Instance, JsonObject
-from kudo_reconciler.keys import Key
-from kudo_reconciler.resources import INSTANCES
+from kudo.api import Instance, JsonObject, names
+from kudo_reconciler.common.keys import Key
+from kudo_reconciler.common.resources import INSTANCES
 from kudo_reconciler.store.instances import InstanceStore
 
 

@@ -13,9 +13,9 @@ from kubeio.client import Client
 from kubeio.errors import KubeError
 from kubeio.types import parse_version, resource_version
 from kudo.api import JsonObject
-from kudo_reconciler.clock import loop_seconds
-from kudo_reconciler.keys import Key
-from kudo_reconciler.resources import INSTANCES
+from kudo_reconciler.common.clock import loop_seconds
+from kudo_reconciler.common.keys import Key
+from kudo_reconciler.common.resources import INSTANCES
 
 log = logging.getLogger(__name__)
 

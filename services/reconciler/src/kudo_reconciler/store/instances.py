@@ -20,10 +20,10 @@ from kubeio.errors import InvalidPath, NotFound
 from kubeio.preconditions import ObjectChanged, unchanged
 from kubeio.types import resource_version
 from kudo.api import Instance, InstanceStatus, JsonObject, PlanExecution, new_run
-from kudo.runs.history import with_history
-from kudo_reconciler.errors import Outdated
-from kudo_reconciler.keys import Key, key_of
-from kudo_reconciler.resources import INSTANCES
+from kudo.plans.runs.history import with_history
+from kudo_reconciler.common.errors import Outdated
+from kudo_reconciler.common.keys import Key, key_of
+from kudo_reconciler.common.resources import INSTANCES
 from kudo_reconciler.store.freshness import Freshness
 from kudo_reconciler.store.own_writes import OwnWrites
 from kudo_reconciler.store.parsed import ParsedInstances

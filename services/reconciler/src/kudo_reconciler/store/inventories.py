@@ -21,7 +21,7 @@ from kubeio.cache.store import Delta
 from kubeio.client import Client
 from kubeio.errors import Conflict, InvalidPath, NotFound
 from kudo.api import JsonObject
-from kudo.identity import InstanceIdentity
+from kudo.api.identity import InstanceIdentity
 from kudo.objects.inventory.record import (
     Entry,
     Place,
@@ -33,7 +33,7 @@ from kudo.objects.inventory.record import (
     sharding,
     shards,
 )
-from kudo_reconciler.resources import INVENTORIES
+from kudo_reconciler.common.resources import INVENTORIES
 from kudo_reconciler.store.freshness import Freshness
 from kudo_reconciler.store.kept_records import KeptRecords
 from kudo_reconciler.store.own_writes import OwnWrites
@@ -47,7 +47,7 @@ _AT_ONCE: Final = 1000
 """Entries that are spread over Inventories without a pause, which takes a millisecond."""
 _MOST: Final = 200
 """Inventories of an Instance that are read. Older releases wrote so many; what a run may add is
-bounded by `kudo.bounds`."""
+bounded by `kudo.api.bounds`."""
 
 _Content = tuple[tuple[Entry, ...], bool]
 """Entries of an Inventory, and whether it is complete."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from kudo.api import Instance, JsonObject
-from kudo_reconciler.keys import Key
+from kudo_reconciler.common.keys import Key
 
 _KEPT: Final = 128
 """Number of Instances; those being reconciled are read again and again."""

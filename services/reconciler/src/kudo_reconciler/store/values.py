@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
 from kudo.jobs import check as check_job
-from kudo.values.checks import Check, Checker, CheckResults
-from kudo_reconciler.jobs import Jobs
+from kudo.parameters.values import Check, Checker, CheckResults
+from kudo_reconciler.common.jobs import Jobs
 from workers import LimitExceeded
 
 _SECONDS: Final = 5.0

@@ -1,6 +1,6 @@
 """Cache of OperatorVersions, parsed once for each resourceVersion.
 
-Of one that is too large to be parsed (`kudo.bounds`) only the name is kept.
+Of one that is too large to be parsed (`kudo.api.bounds`) only the name is kept.
 """
 
 import math
@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from kubeio.cache.informer import Informer
 from kubeio.client import Client
 from kubeio.errors import InvalidPath, NotFound
+from kudo.admission.tenancy import kept_annotations
 from kudo.api import JsonObject, OperatorVersion
-from kudo.bounds import TOO_LARGE, too_large
-from kudo.tenancy import kept_annotations
-from kudo_reconciler.clock import loop_seconds
-from kudo_reconciler.resources import OPERATOR_VERSIONS
+from kudo.api.bounds import TOO_LARGE, too_large
+from kudo_reconciler.common.clock import loop_seconds
+from kudo_reconciler.common.resources import OPERATOR_VERSIONS
 
 VersionKey = tuple[str, str]
 

@@ -13,10 +13,10 @@ from kubeio.client import Client
 from kubeio.connection.identity import Identity
 from kubeio.errors import Forbidden, KubeError
 from kubeio.names import is_subdomain
+from kudo.admission.tenancy import Tenancy, account_of, is_reserved
 from kudo.api import Instance
-from kudo.names import ANNOTATION_SERVICE_ACCOUNT
-from kudo.tasks import FatalTaskError, TaskError, TransientTaskError
-from kudo.tenancy import Tenancy, account_of, is_reserved
+from kudo.api.names import ANNOTATION_SERVICE_ACCOUNT
+from kudo.api.task_kinds import FatalTaskError, TaskError, TransientTaskError
 from kudo_reconciler.tenancy.directory import Directory
 
 _NOT_FOUND: Final = "ServiceAccountNotFound"

@@ -15,8 +15,8 @@ from kubeio.errors import NotFound
 from kubeio.kinds import NAMESPACES, SERVICE_ACCOUNTS
 from kubeio.resource import Resource
 from kubeio.types import JsonObject
-from kudo.names import ANNOTATION_SERVICE_ACCOUNT
-from kudo_reconciler.clock import loop_seconds
+from kudo.api.names import ANNOTATION_SERVICE_ACCOUNT
+from kudo_reconciler.common.clock import loop_seconds
 
 _KEPT: Final = ("name", "namespace", "uid", "resourceVersion", "deletionTimestamp")
 _SECONDS: Final = 5.0

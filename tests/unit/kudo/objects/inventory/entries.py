@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from kudo.identity import InstanceIdentity
+from kudo.api.identity import InstanceIdentity
 from kudo.objects.inventory.record import Entry, Place, Record
 
 ONE = InstanceIdentity("ns", "db", "0a1b2c3d-1111-2222-3333-444455556666")

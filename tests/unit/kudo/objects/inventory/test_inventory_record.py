@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from kubeio.names import is_subdomain
 from kudo.api import Inventory
-from kudo.identity import InstanceIdentity
+from kudo.api.identity import InstanceIdentity
 from kudo.objects.inventory.record import (
     MOST_OBJECTS,
     Entry,

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kudo.identity import InstanceIdentity
+from kudo.api.identity import InstanceIdentity
 from kudo.objects.deletion_policy import is_retained
 from kudo.objects.inventory.retention import Retention, may_take_over, retained_by
 

@@ -9,8 +9,8 @@ from kubeio.client import Client
 from kubeio.errors import ApiError
 from kubeio.resource import Resource
 from kubeio.types import JsonObject
-from kudo import names
-from kudo_reconciler.resources import INSTANCES, INVENTORIES
+from kudo.api import names
+from kudo_reconciler.common.resources import INSTANCES, INVENTORIES
 from tests.unit.reconciler.lives.inventory.operators import (
     PLACES,
     PLANS,

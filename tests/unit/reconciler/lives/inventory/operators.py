@@ -10,7 +10,7 @@ from random import Random
 from typing import Final
 
 from kubeio.types import JsonObject
-from kudo import names
+from kudo.api import names
 
 PLANS: Final = ("deploy", "update", "upgrade", "custom", "cleanup")
 _APPLIES: Final = ("one", "two", "three")

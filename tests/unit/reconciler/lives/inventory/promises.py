@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from kubeio.types import JsonObject
-from kudo import names
-from kudo.identity import InstanceIdentity
+from kudo.api import names
+from kudo.api.identity import InstanceIdentity
 from kudo.objects.inventory.record import Entry, Place
 from kudo.objects.inventory.retention import retained_by
 from kudo.objects.sharing import is_listed

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from kubeio.types import JsonObject
-from kudo import names
-from kudo.identity import InstanceIdentity
+from kudo.api import names
+from kudo.api.identity import InstanceIdentity
 from kudo.objects.inventory.record import Entry, Place
 from tests.unit.reconciler.lives.inventory import promises
 from tests.unit.reconciler.lives.inventory.promises import (

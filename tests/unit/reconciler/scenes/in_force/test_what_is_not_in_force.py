@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from kubeio.types import JsonObject
-from kudo.values.fingerprints import fingerprint
-from kudo_reconciler.resources import INSTANCES
+from kudo.api.fingerprints import fingerprint
+from kudo_reconciler.common.resources import INSTANCES
 from tests.unit.reconciler.lives.life import Life, passes
 from tests.unit.reconciler.lives.test_scenes import entry, version
 

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Final, Self
 
 from kubectl_kudo import __version__
-from kubectl_kudo.core.files import write_file
+from kubectl_kudo.session.files import write_file
 from kubectl_kudo.testing.running.polling import until
 from kubeio.client import Client
 from kubeio.connection.config import load_config

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from kubectl_kudo.state.runs import message_of
+from kubectl_kudo.reading.runs import message_of
 from kubeio.client import Client
 from kubeio.errors import KubeError
 from kubeio.kinds import EVENTS

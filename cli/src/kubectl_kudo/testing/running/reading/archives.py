@@ -7,9 +7,9 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from kubectl_kudo.testing.running.reading.downloads import Downloads
+from kudo.api.problems import InvalidInput
 from kudo.packages.archive import read_archive
 from kudo.packages.files import PackageFiles, PackageLimits
-from kudo.problems import InvalidInput
 from kudo_harness.findings import Findings
 from kudo_harness.suite import DEFAULT_LIMITS, Text
 

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from kubectl_kudo.core.errors import CliError
 from kubectl_kudo.repositories.downloads.downloader import Downloader
+from kubectl_kudo.session.errors import CliError
 from kudo_harness.findings import Findings
 from kudo_harness.suite import (
     DEFAULT_LIMITS,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import orjson
 
-from kudo.known_secrets import is_secret
+from kudo.api.known_secrets import is_secret
 
 if TYPE_CHECKING:  # the models cost the command line a third of its time
     from kudo.api import JsonObject

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Final
 
-from kudo import names
-from kudo.identity import InstanceIdentity
+from kudo.api import names
+from kudo.api.identity import InstanceIdentity
 from kudo.objects.deletion_policy import is_retained
 from kudo.objects.inventory.record import Entry
 from kudo.objects.inventory.shares import has_applied

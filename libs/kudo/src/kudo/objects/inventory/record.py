@@ -16,8 +16,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from kubeio.names import MAX_LABEL, is_subdomain
-from kudo.identity import InstanceIdentity
-from kudo.names import API_VERSION, GROUP, LABEL_INSTANCE
+from kudo.api.identity import InstanceIdentity
+from kudo.api.names import API_VERSION, GROUP, LABEL_INSTANCE
 
 if TYPE_CHECKING:  # the models cost the command line a third of its time
     from kudo.api import Json, JsonObject

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Self
 
-from kudo import names
-from kudo.identity import InstanceIdentity
+from kudo.api import names
+from kudo.api.identity import InstanceIdentity
 
 if TYPE_CHECKING:  # the models cost the command line a third of its time
     from kudo.api import Json

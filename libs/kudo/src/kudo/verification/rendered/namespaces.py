@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from goyaml import load
-from kudo.tasks import FatalTaskError
+from kudo.api.task_kinds import FatalTaskError
 from kudo.verification.finding import Finding, at_template, in_operator, tolerated
 from kudo.verification.rendered.rendering import Rendering
 

@@ -5,21 +5,20 @@ from collections.abc import Iterator
 from typing import Final
 
 from kubeio.names import MAX_LABEL, MAX_SUBDOMAIN, is_subdomain
-from kudo import bounds
-from kudo.api import JsonObject
-from kudo.names import (
+from kudo.api import JsonObject, bounds
+from kudo.api.names import (
     ANNOTATION_APPLY_POLICY,
     ANNOTATION_DELETION_POLICY,
     ANNOTATION_SHOW_TERMINATION_MESSAGE,
 )
+from kudo.api.problems import shown, shown_name
+from kudo.api.task_kinds import kind_of
 from kudo.objects.apply_policy import apply_policy_problem
 from kudo.objects.deletion_policy import policy_problem
 from kudo.objects.policies import problem_of
-from kudo.packages import Package
+from kudo.packages.model import Package
 from kudo.packages.source import Position, Source, path_text
-from kudo.problems import shown, shown_name
-from kudo.rendering import text_faults
-from kudo.tasks import kind_of
+from kudo.tasks.rendering import text_faults
 from kudo.verification.finding import Finding, at_plan, at_task, at_template, error, warning
 from kudo.verification.rendered.rendering import (
     NAMESPACE,

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from kudo.api import JsonObject
-from kudo.packages import Package
-from kudo.removed_apis import NoSuccessor, modernized, removed_in
+from kudo.objects.removed_apis import NoSuccessor, modernized, removed_in
+from kudo.packages.model import Package
 from kudo.verification.finding import Edit, Finding, Place, warning
 from kudo.verification.rendered.rendering import RenderedObject, Rendering
 

@@ -13,15 +13,15 @@ from typing import Final
 from gotemplate import TemplateError
 from kubeio.names import is_subdomain
 from kudo.api import JsonObject, Parameter, PipeFile
-from kudo.packages import Package, PackageParameter
+from kudo.api.problems import InvalidInput
+from kudo.api.task_kinds import FatalTaskError
+from kudo.api.task_kinds.pipe import is_pipe
+from kudo.packages.model import Package, PackageParameter
 from kudo.packages.source import Path, Source
-from kudo.parameters import template_values
-from kudo.problems import InvalidInput
-from kudo.rendering import DocumentError, Engine, objects_with_lines, render
-from kudo.tasks import FatalTaskError
-from kudo.tasks.pipe import is_pipe
-from kudo.template_lines import template_line
-from kudo.values.types import TYPES
+from kudo.parameters.template import template_values
+from kudo.parameters.types import TYPES
+from kudo.tasks.rendering import DocumentError, Engine, objects_with_lines, render
+from kudo.tasks.template_lines import template_line
 from kudo.verification.fields import second_document
 from kudo.verification.finding import Finding, Place, at_template, error, warning
 from kudo.verification.pipes import pod_fault, pods_of

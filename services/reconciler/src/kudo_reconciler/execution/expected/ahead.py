@@ -4,8 +4,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from kubeio.resource import Resource
-from kudo.rendering import Manifest
-from kudo.tasks import check_task
+from kudo.api.task_kinds import check_task
+from kudo.tasks.rendering import Manifest
 from kudo_reconciler.execution.task_context import RenderContext
 from kudo_reconciler.objects.resolver import Resolver
 

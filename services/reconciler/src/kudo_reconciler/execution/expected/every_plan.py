@@ -11,15 +11,15 @@ from dataclasses import dataclass
 
 from kubeio.leader_election.elector import NotLeading
 from kudo.api import Instance
-from kudo.execution import StepRef, step_of, steps_of
+from kudo.api.task_kinds import FatalTaskError, TaskError, TaskPath, TransientTaskError
 from kudo.objects.inventory.record import Place
-from kudo.tasks import FatalTaskError, TaskError, TaskPath, TransientTaskError
-from kudo_reconciler.errors import described
+from kudo.plans.execution import StepRef, step_of, steps_of
+from kudo_reconciler.common.errors import described
+from kudo_reconciler.common.pacing import paced
 from kudo_reconciler.execution.expected.ahead import Ahead
 from kudo_reconciler.execution.rendering import Renderer
 from kudo_reconciler.execution.task_context import RenderContext, RunMemory
 from kudo_reconciler.objects.places import place_of
-from kudo_reconciler.pacing import paced
 
 log = logging.getLogger(__name__)
 

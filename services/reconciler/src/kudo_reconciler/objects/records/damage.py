@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from kudo.identity import InstanceIdentity
+from kudo.api.identity import InstanceIdentity
 from kudo.objects.inventory.record import Entry, Place, Record
-from kudo_reconciler.clock import loop_seconds
-from kudo_reconciler.keys import Key
+from kudo_reconciler.common.clock import loop_seconds
+from kudo_reconciler.common.keys import Key
 
 SECONDS: Final = 30.0
 """Between two writes that do nothing but restore the record of an Instance."""

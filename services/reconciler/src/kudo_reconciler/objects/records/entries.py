@@ -5,18 +5,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from kubeio.resource import Resource
-from kudo import names
-from kudo.api import JsonObject
+from kudo.api import JsonObject, names
+from kudo.api.task_kinds import FatalTaskError
 from kudo.objects.apply_policy import is_only_created
 from kudo.objects.deletion_policy import is_retained
 from kudo.objects.inventory.digest import digest_of
 from kudo.objects.inventory.record import Entry
-from kudo.rendering import Manifest
-from kudo.tasks import FatalTaskError
+from kudo.tasks.rendering import Manifest
+from kudo_reconciler.common.resources import INVENTORIES
 from kudo_reconciler.objects.ownership import is_owned
 from kudo_reconciler.objects.places import place_of
 from kudo_reconciler.objects.run_context import Answer
-from kudo_reconciler.resources import INVENTORIES
 
 
 @dataclass(frozen=True, slots=True)

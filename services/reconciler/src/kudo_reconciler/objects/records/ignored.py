@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass, field
 
-from kudo.identity import InstanceIdentity
-from kudo_reconciler.events import EventRecorder
-from kudo_reconciler.keys import Key
+from kudo.api.identity import InstanceIdentity
+from kudo_reconciler.common.keys import Key
+from kudo_reconciler.events.writer import EventRecorder
 from kudo_reconciler.store.inventories import InventoryStore
 
 

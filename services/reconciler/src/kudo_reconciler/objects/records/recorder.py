@@ -11,18 +11,17 @@ from typing import Final
 from kubeio.cache.store import Delta
 from kubeio.errors import Forbidden, KubeError, NotFound
 from kubeio.leader_election.elector import NotLeading
-from kudo import bounds
-from kudo.api import JsonObject
-from kudo.identity import InstanceIdentity, identity
+from kudo.api import JsonObject, bounds
+from kudo.api.identity import InstanceIdentity, identity
+from kudo.api.task_kinds import FatalTaskError, TransientTaskError
 from kudo.objects.inventory.record import Entry, Place, Record, owner_of
-from kudo.tasks import FatalTaskError, TransientTaskError
-from kudo_reconciler.keys import Key
+from kudo_reconciler.common.keys import Key
+from kudo_reconciler.common.resources import INVENTORIES
 from kudo_reconciler.objects.locks import KeyedLocks
 from kudo_reconciler.objects.records.damage import Damage
 from kudo_reconciler.objects.records.ignored import IgnoredEntries
 from kudo_reconciler.objects.records.wanted import Answers, Wanted, covers
 from kudo_reconciler.objects.run_context import Answer, RunContext, check_may_write
-from kudo_reconciler.resources import INVENTORIES
 from kudo_reconciler.store.inventories import Change, InventoryStore
 
 _POLICY: Final = "kudo-inventories"

@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from kudo.objects.inventory.record import Entry, Place, Record, answered, can_be_recorded, continued
+from kudo_reconciler.common.pacing import paced
 from kudo_reconciler.objects.run_context import Answer, RunContext
-from kudo_reconciler.pacing import paced
 
 
 @dataclass(slots=True)

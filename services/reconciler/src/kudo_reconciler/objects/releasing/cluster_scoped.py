@@ -25,18 +25,17 @@ from kubeio.errors import (
     NotFound,
 )
 from kubeio.resource import Resource
-from kudo import names
-from kudo.api import Instance, JsonObject
-from kudo.identity import InstanceIdentity, identity
+from kudo.admission.tenancy import Tenancy
+from kudo.api import Instance, JsonObject, names
+from kudo.api.identity import InstanceIdentity, identity
+from kudo.api.task_kinds import TaskError
 from kudo.objects.sharing import (
     goes_with_instance,
     is_listed,
     sharers,
 )
-from kudo.tasks import TaskError
-from kudo.tenancy import Tenancy
-from kudo_reconciler.events import EventRecorder
-from kudo_reconciler.keys import Key
+from kudo_reconciler.common.keys import Key
+from kudo_reconciler.events.writer import EventRecorder
 from kudo_reconciler.objects.observer import Observer
 from kudo_reconciler.objects.places import place_of
 from kudo_reconciler.objects.releasing.recorded_objects import Found, RecordedObjects

@@ -8,11 +8,11 @@ from kubeio.discovery import Discovery
 from kubeio.errors import Forbidden, MethodNotAllowed, NotFound
 from kubeio.resource import Resource
 from kudo.api import JsonObject
-from kudo.identity import InstanceIdentity
+from kudo.api.identity import InstanceIdentity
 from kudo.objects.inventory.record import Entry, Place
 from kudo.objects.inventory.shares import has_applied
 from kudo.objects.sharing import is_listed, is_of_kudo
-from kudo_reconciler.keys import Key
+from kudo_reconciler.common.keys import Key
 from kudo_reconciler.objects.observer import Observer
 from kudo_reconciler.objects.places import place_of
 from kudo_reconciler.objects.records.served_kind import served_kind

@@ -8,12 +8,11 @@ from kubeio import jsonpatch
 from kubeio.client import Client
 from kubeio.errors import Forbidden
 from kubeio.resource import Resource
-from kudo import names
-from kudo.api import JsonObject
-from kudo.identity import InstanceIdentity
+from kudo.api import JsonObject, names
+from kudo.api.identity import InstanceIdentity
 from kudo.objects.inventory.record import Place
 from kudo.objects.sharing import is_listed, sharers
-from kudo_reconciler.keys import Key
+from kudo_reconciler.common.keys import Key
 from kudo_reconciler.objects.observer import Observer
 from kudo_reconciler.objects.places import place_of
 from kudo_reconciler.objects.records.recorder import Recorder

@@ -21,7 +21,7 @@ from typing import Final
 from kubeio.errors import Conflict
 from kubeio.resource import Resource
 from kudo.api import Json
-from kudo.identity import InstanceIdentity, identity
+from kudo.api.identity import InstanceIdentity, identity
 from kudo.objects.inventory.record import Place
 from kudo.objects.sharing import (
     MOST_LISTED,
@@ -30,9 +30,9 @@ from kudo.objects.sharing import (
     shared_by,
     sharers,
 )
-from kudo_reconciler.keys import Key
+from kudo_reconciler.common.keys import Key
+from kudo_reconciler.common.resources import INSTANCES
 from kudo_reconciler.objects.places import place_of
-from kudo_reconciler.resources import INSTANCES
 from kudo_reconciler.store.instances import InstanceStore
 from kudo_reconciler.store.inventories import InventoryStore
 

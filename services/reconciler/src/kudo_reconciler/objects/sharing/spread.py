@@ -7,10 +7,10 @@ event loop for long, so a few are enqueued at a time.
 import asyncio
 from collections.abc import Callable, Iterator
 
-from kudo.identity import InstanceIdentity
+from kudo.api.identity import InstanceIdentity
 from kudo.objects.inventory.record import Place
-from kudo_reconciler.keys import Key
-from kudo_reconciler.pacing import paced
+from kudo_reconciler.common.keys import Key
+from kudo_reconciler.common.pacing import paced
 
 
 class Spread:

@@ -24,17 +24,16 @@ from kubeio.errors import (
 from kubeio.leader_election.elector import NotLeading
 from kubeio.names import MAX_LABEL
 from kubeio.resource import Resource
-from kudo import bounds, names
-from kudo.api import Instance, JsonObject, OperatorVersion
-from kudo.execution import step_named, step_of
-from kudo.identity import InstanceIdentity, identity
+from kudo.api import Instance, JsonObject, OperatorVersion, bounds, names
+from kudo.api.identity import InstanceIdentity, identity
+from kudo.api.task_kinds import kind_of
 from kudo.objects.adoption import applied_by, holds_data
 from kudo.objects.deletion_policy import is_retained
 from kudo.objects.inventory.record import Entry, Place, Record, can_be_recorded
 from kudo.objects.inventory.retention import retained_by
 from kudo.objects.managed_fields import writers
 from kudo.objects.sharing import is_listed
-from kudo.tasks import kind_of
+from kudo.plans.execution import step_named, step_of
 from kudo_reconciler.objects.ownership import controller_of, is_owned
 from kudo_reconciler.objects.places import place_of
 from kudo_reconciler.objects.records.recorder import Recorder

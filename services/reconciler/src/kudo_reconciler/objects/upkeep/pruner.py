@@ -17,11 +17,11 @@ from kubeio.discovery import Discovery
 from kubeio.errors import ApiError, Conflict, ConnectionLost, Forbidden, Invalid, NotFound
 from kubeio.resource import Resource
 from kudo.api import Instance, JsonObject
-from kudo.identity import InstanceIdentity, identity
+from kudo.api.identity import InstanceIdentity, identity
 from kudo.objects.inventory.orphans import all_orphans
 from kudo.objects.inventory.pruning import in_order, is_given_up, why_kept
 from kudo.objects.inventory.record import Entry, Place, Record
-from kudo_reconciler.keys import Key
+from kudo_reconciler.common.keys import Key
 from kudo_reconciler.objects.observer import Observer
 from kudo_reconciler.objects.records.recorder import Recorder
 from kudo_reconciler.objects.records.served_kind import served_kind

@@ -1,1 +1,0 @@
-"""Commands for the authors of packages: create, list, render, docs, new, add."""

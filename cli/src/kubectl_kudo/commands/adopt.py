@@ -1,0 +1,79 @@
+"""`kubectl kudo adopt`: has the reconciler record what an Instance owns."""
+
+from kubectl_kudo.instances.requests import Upkeep, events_of, message_since, request, until_done
+from kubectl_kudo.reading.inventory.recorded import recorded
+from kubectl_kudo.reading.next_commands import flags_of
+from kubectl_kudo.reading.runs import key_of
+from kubectl_kudo.session.arguments import INSTANCE, WAIT_TIME, WRITING, Args, Flag
+from kubectl_kudo.session.command import Command
+from kubectl_kudo.session.errors import CliError
+from kubectl_kudo.session.session import Session, in_session
+from kudo.api.names import ANNOTATION_ADOPT_REQUESTED
+
+ADOPT = Upkeep("adopt", ANNOTATION_ADOPT_REQUESTED)
+_ADOPTED = "InventoryAdopted"
+
+
+def run(args: Args) -> None:
+    in_session(args, lambda session: adopt(session, args))
+
+
+COMMAND = Command(
+    run,
+    flags=(
+        INSTANCE,
+        Flag(("--wait",), "wait until it is recorded", default=False),
+        WAIT_TIME,
+        *WRITING,
+    ),
+    required=("instance",),
+    more="An instance that KUDO 0.19 or an older release has run gets its Inventory at its next\n"
+    "run, and objects that earlier runs applied are not in it. This command makes it complete:\n"
+    "KUDO looks for all objects with the labels and the uid of the instance, as the account of\n"
+    "the instance, and records them. It only reads and records: no object is changed or\n"
+    "deleted, and no plan runs. Kinds that the account may write and not list are named, and\n"
+    "the Inventory is then not complete.\n"
+    "\n"
+    "It is done when no plan runs and the instance is not suspended. To repeat it does no\n"
+    "harm: what is on record stays as it is.",
+    examples=(
+        ("Record what an instance owns, and show it", "adopt --instance web --wait"),
+        ("What is on record then", "get objects --instance web"),
+        ("Would the request be accepted?", "adopt --instance web --dry-run=server"),
+    ),
+)
+
+
+async def adopt(session: Session, args: Args) -> None:
+    """Ask the reconciler to record what the Instance owns.
+
+    Raises:
+        CliError: the Instance does not exist or is being deleted, or the cluster has no
+            Inventories.
+        TimedOut: with `--wait`, it was not done in time.
+    """
+    instance = await session.existing_instance(args.instance)
+    key = key_of(instance)
+    known = await recorded(session, instance)
+    if not known.served:
+        # The reconciler of an older release would leave the request on the Instance for ever.
+        raise CliError(f"nothing can be recorded: {known.problem}")
+    before = await events_of(session, instance, _ADOPTED) if args.wait else None
+    instance = await request(session, instance, ADOPT)
+    session.report.say("it only reads and records: no object is changed or deleted")
+    if session.report.dry:
+        return
+    if not args.wait:
+        session.report.say(f"see the result: kubectl kudo get objects {flags_of(key)}")
+        return
+    await until_done(session, instance, ADOPT, limit=args.wait_time)
+    told = await message_since(session, instance, _ADOPTED, before)
+    if told:
+        session.report.say(told)
+    known = await recorded(session, instance)
+    if known.record is None:
+        session.report.say(f"instance {key} has no Inventory: {known.problem or 'it owns nothing'}")
+        return
+    count, state = len(known.record), "complete" if known.complete else "not complete"
+    plural = "" if count == 1 else "s"
+    session.report.say(f"instance {key} has {count} object{plural} on record; it is {state}")

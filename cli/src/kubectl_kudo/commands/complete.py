@@ -1,0 +1,161 @@
+"""Answers `kubectl-kudo __complete WORD...`, as cobra's hidden command of KUDO 0.19 did (BTO-3).
+
+The last word is the one to complete; it may be empty. Each line of the answer is a candidate, with
+a tab and its description where it has one; the last line is a colon and a sum of the directives
+below. Kubectl and the scripts of `completion` read that. An error of any kind leaves no candidates:
+a shell has no place to show it.
+"""
+
+import os
+import signal
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from kubectl_kudo.completion.kinds import Expected, Kind, of_argument, of_flag
+from kubectl_kudo.completion.line import Line, read
+from kubectl_kudo.session.command import Command, Group
+from kubectl_kudo.session.errors import describe
+from kubectl_kudo.session.terminal import word
+
+COMMANDS = ("__complete", "__completeNoDesc")
+"""The commands of cobra; the second prints no descriptions."""
+NO_SPACE = 2
+NO_FILES = 4
+FOLDERS = 16
+_SECONDS = 4
+"""After that the process ends whatever holds it, such as a name server that does not answer."""
+_BY_FILES = {Kind.FILE: 0, Kind.PACKAGE_FILE: 0, Kind.FOLDER: FOLDERS}
+"""Directives for what the shell completes itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A word that could stand here.
+
+    Attributes:
+        word: The word.
+        description: What it is, for shells that show that.
+    """
+
+    word: str
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What could stand here.
+
+    Attributes:
+        candidates: The words that could.
+        directive: What the shell does with them, and whether it offers files.
+    """
+
+    candidates: Sequence[Candidate] = ()
+    directive: int = NO_FILES
+
+
+def complete(root: Group, argv: Sequence[str]) -> None:
+    """Print the answer to a command line that begins with one of `COMMANDS`."""
+    _limit_time()
+    try:
+        answer = answer_to(root, argv[1:])
+    except Exception as error:
+        if describe(error) is None:
+            raise
+        answer = Answer()
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    described = argv[0] == COMMANDS[0]
+    for candidate in answer.candidates:
+        more = f"\t{word(candidate.description)}" if described and candidate.description else ""
+        print(word(candidate.word) + more)
+    print(f":{answer.directive}")
+
+
+def _limit_time() -> None:
+    """End this process after some seconds, if it was started to complete a word."""
+    if sys.argv[1:2] and sys.argv[1] in COMMANDS:
+        signal.signal(signal.SIGALRM, _give_up)
+        signal.setitimer(signal.ITIMER_REAL, _SECONDS)
+
+
+def _give_up(*_: object) -> None:
+    os.write(1, f":{NO_FILES}\n".encode())
+    os._exit(0)
+
+
+def answer_to(root: Group, words: Sequence[str]) -> Answer:
+    """Return what could stand in the place of the last word.
+
+    Args:
+        root: All commands.
+        words: The command line without the name of the program.
+    """
+    *before, current = words or [""]
+    if before[:1] == ["help"]:
+        before = before[1:]
+    line = read(root, before)
+    if line is None:
+        return Answer()
+    answer = _answer(line, current)
+    fitting = [one for one in answer.candidates if one.word.startswith(current)]
+    more = NO_SPACE if fitting and all(one.word.endswith("=") for one in fitting) else 0
+    return Answer(fitting, answer.directive | more)
+
+
+def _answer(line: Line, current: str) -> Answer:
+    if line.open is not None:
+        return _values(line, of_flag(_name(line), line.open), current)
+    if current.startswith("-") and not line.ended:
+        name, equals, value = current.partition("=")
+        flag = line.flag(name)
+        if equals and flag is not None and flag.value:
+            return _after(f"{name}=", _values(line, of_flag(_name(line), flag), value))
+        return Answer(list(_flags(line)))
+    if isinstance(line.node, Group):
+        return Answer(list(_members(line.node)))
+    expected = of_argument(line.node, len(line.arguments))
+    return _values(line, expected, current)
+
+
+def _name(line: Line) -> str:
+    return line.node.name if isinstance(line.node, Command) else ""
+
+
+def _after(prefix: str, answer: Answer) -> Answer:
+    candidates = [Candidate(prefix + one.word, one.description) for one in answer.candidates]
+    return Answer(candidates, answer.directive)
+
+
+def _members(group: Group) -> Iterator[Candidate]:
+    for name, member in group.members.items():
+        yield Candidate(name, member.summary)
+
+
+def _flags(line: Line) -> Iterator[Candidate]:
+    given = {word.partition("=")[0] for word in line.flags}
+    for flag in line.known_flags():
+        if flag.repeat or given.isdisjoint(flag.names):
+            yield Candidate(flag.names[0], flag.help)
+
+
+def _values(line: Line, expected: Expected, current: str) -> Answer:
+    if expected is None:
+        return Answer()
+    if isinstance(expected, tuple):
+        return Answer(_words(expected))
+    if expected in _BY_FILES:
+        return Answer(directive=_BY_FILES[expected])
+    if expected is Kind.PACKAGE and current.startswith((".", "/", "~")):
+        return Answer(directive=0)
+    # This imports the client and the models, which takes longer than all the rest; words, flags and
+    # files, which are completed most often, need neither.
+    from kubectl_kudo.completion.names import names
+
+    directive = 0 if expected is Kind.PACKAGE else NO_FILES
+    found = names(expected, line, current, without=frozenset(line.arguments))
+    return Answer([Candidate(*one) for one in found], directive)
+
+
+def _words(words: Iterable[str]) -> list[Candidate]:
+    return [Candidate(word) for word in words]

@@ -1,0 +1,79 @@
+"""`kubectl kudo describe`: shows one instance with all that belongs to it."""
+
+import asyncio
+from datetime import UTC, datetime
+
+from kubectl_kudo.reading.children import members_below
+from kubectl_kudo.reading.description import Description
+from kubectl_kudo.reading.owned_objects import objects_of
+from kubectl_kudo.reading.recent_events import recent_events
+from kubectl_kudo.screens.description import blocks_of
+from kubectl_kudo.session.arguments import INSTANCE, OUTPUT, Args
+from kubectl_kudo.session.command import Command
+from kubectl_kudo.session.errors import UsageError
+from kubectl_kudo.session.kinds import BY_WORD, INSTANCES
+from kubectl_kudo.session.naming import name_fault
+from kubectl_kudo.session.output import check_format, one, show
+from kubectl_kudo.session.session import Session, in_session
+
+_TWO = "expecting exactly two arguments - instance and its name, such as: describe instance kafka"
+
+
+def run(args: Args) -> None:
+    name = _name(args)
+    check_format(args.output)
+    fault = name_fault("instance", name)
+    if fault:
+        raise UsageError(fault)
+    in_session(args, lambda session: _describe(session, name, args.output))
+
+
+def _name(args: Args) -> str:
+    """Return the name of the instance, from the arguments or from the flag."""
+    if args.instance and not args.arguments:
+        return str(args.instance)
+    if args.instance or len(args.arguments) != 2:
+        raise UsageError(_TWO)
+    kind, name = args.arguments
+    if BY_WORD.get(kind) != INSTANCES:
+        raise UsageError(f'only an instance can be described, and not "{kind}": use get')
+    return str(name)
+
+
+async def _describe(session: Session, name: str, output: str) -> None:
+    """Print an Instance with its parameters, plans, children, objects and events.
+
+    Raises:
+        CliError: there is none of that name.
+    """
+    instance = await session.existing_instance(name)
+    version, children, found = await asyncio.gather(
+        session.version_of(instance),
+        members_below(session, instance),
+        objects_of(session, instance),
+    )
+    uids = {str(obj.metadata.get("uid")) for obj in found.objects}
+    events, all_read = await recent_events(session, instance, uids)
+    unlisted = found.unlisted if all_read else ("events", *found.unlisted)
+    description = Description(
+        instance, version, children, found.objects, tuple(events), tuple(unlisted)
+    )
+    if output:
+        print(one(description.to_data(), output), end="")
+    else:
+        show(*blocks_of(description, datetime.now(UTC)))
+
+
+COMMAND = Command(
+    run,
+    "instance <name>",
+    (INSTANCE, OUTPUT),
+    more="`describe --instance <name>` is the same. Of each parameter it tells whether the value\n"
+    "is set or the default. A value whose name sounds like a secret is hidden; -o json and -o\n"
+    "yaml print it. Objects are found by their labels and owners; kinds that could not be\n"
+    "listed are named at the end.",
+    examples=(
+        ("Everything about an instance", "describe instance my-kafka"),
+        ("As data", "describe instance my-kafka -o json"),
+    ),
+)

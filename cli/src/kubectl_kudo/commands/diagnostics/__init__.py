@@ -1,0 +1,1 @@
+"""`kubectl kudo diagnostics`: what a bug report needs."""

@@ -1,0 +1,1 @@
+"""`kubectl kudo package`: write, check and archive packages; no cluster is contacted."""

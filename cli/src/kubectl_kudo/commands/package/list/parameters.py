@@ -1,0 +1,75 @@
+"""`kubectl kudo package list parameters`: the parameters of a package."""
+
+from kubectl_kudo.commands.package.list.source import package_at, package_of
+from kubectl_kudo.packages.package_folder import package_folder
+from kubectl_kudo.session.arguments import OUTPUT, REPOSITORY, Args, Flag
+from kubectl_kudo.session.blocks import Table
+from kubectl_kudo.session.command import Command
+from kubectl_kudo.session.errors import UsageError
+from kubectl_kudo.session.output import check_format, many, show
+from kudo.authoring.shown import default_of, missing_values, parameter_data, sorted_parameters
+from kudo.packages.model import PackageParameter
+
+_WIDTH = 35
+"""Columns of a cell, as in KUDO 0.19."""
+FLAGS = (
+    Flag(("--descriptions", "-d"), "show descriptions as well", default=False),
+    Flag(("--required", "-r"), "only those that have to be set: no default", default=False),
+    Flag(("--names",), "only names", default=False),
+    OUTPUT,
+    *REPOSITORY,
+)
+
+
+def run(args: Args) -> None:
+    """Print the parameters, sorted by name.
+
+    Raises:
+        CliError: the package cannot be found or read.
+    """
+    if len(args.arguments) > 1:
+        raise UsageError(
+            "expecting exactly one argument - directory of the operator or name of package"
+        )
+    if args.descriptions + args.required + args.names > 1:
+        raise UsageError("only one of the flags 'required', 'names', 'descriptions' can be set")
+    check_format(args.output)
+    package = package_of(args) if args.arguments else package_at(str(package_folder()))
+    found = missing_values(package) if args.required else sorted_parameters(package)
+    if args.output:
+        print(many(map(parameter_data, found), args.output), end="")
+    elif args.required and not found:
+        print("no required parameters without default values found")
+    elif args.names or args.required:
+        show(Table(("Name",), [(parameter.name,) for parameter in found], original=True))
+    else:
+        show(_table(found, args))
+
+
+COMMAND = Command(
+    run,
+    "[folder|tgz|url|name]",
+    FLAGS,
+    more="Without an argument, the package is the working directory or the only folder in it that "
+    "is one.",
+    examples=(
+        ("Names and defaults", "package list parameters ./web"),
+        ("What has to be set to install it", "package list parameters ./web --required"),
+    ),
+)
+
+
+def _table(parameters: list[PackageParameter], args: Args) -> Table:
+    more = args.descriptions
+    rows = [
+        (
+            parameter.name,
+            default_of(parameter) or "",
+            str(parameter.required).lower(),
+            str(parameter.immutable).lower(),
+            *([parameter.description] if more else []),
+        )
+        for parameter in parameters
+    ]
+    columns = ("Name", "Default", "Required", "Immutable", *(["Descriptions"] if more else []))
+    return Table(columns, rows, original=True, width=_WIDTH)

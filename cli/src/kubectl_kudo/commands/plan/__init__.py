@@ -1,0 +1,1 @@
+"""`kubectl kudo plan`: the runs of plans."""

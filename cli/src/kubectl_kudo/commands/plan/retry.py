@@ -1,0 +1,176 @@
+"""`kubectl kudo plan retry`: goes on with the last run of a plan, which failed."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kubectl_kudo.commands.plan.status import check_plan
+from kubectl_kudo.commands.plan.trigger import schedule
+from kubectl_kudo.reading.next_commands import flags_of
+from kubectl_kudo.reading.runs import (
+    COMPLETE,
+    FATAL_ERROR,
+    active,
+    entries,
+    key_of,
+    last_executed,
+    short_uid,
+    status_of,
+)
+from kubectl_kudo.session.arguments import CHANGE_HELP, INSTANCE, WAITING, WRITING, Args, Flag
+from kubectl_kudo.session.command import Command
+from kubectl_kudo.session.errors import CliError, ExitCode, UsageError, denied
+from kubectl_kudo.session.output import JsonObject, talk
+from kubectl_kudo.session.session import Session, in_session
+from kubectl_kudo.session.suggestions import closest
+from kubectl_kudo.session.terminal import word
+from kudo.api.problems import listed, shown
+
+
+def run(args: Args) -> None:
+    if not args.instance:
+        raise UsageError("please choose the instance with '--instance=<instanceName>'")
+    in_session(args, lambda session: retry(session, args))
+
+
+COMMAND = Command(
+    run,
+    flags=(
+        INSTANCE,
+        Flag(("--name",), "name of the plan (default: the one that ran last)", "plan"),
+        Flag(
+            ("--from",),
+            "step to begin at (default: the first unfinished one); those before count as finished",
+            "phase.step",
+        ),
+        *WAITING,
+        *WRITING,
+    ),
+    more="The step that failed and all unfinished ones run again, as a new run. Only the last run "
+    "of a\nplan can be retried, if it failed, and only with the OperatorVersion and the parameters "
+    "that it\nbegan with. Otherwise start over: `plan trigger`.\n\n"
+    "With --from every step before it counts as finished, also if it is not, and all others run.\n"
+    "The command tells which steps these are before it sends anything.\n\n" + CHANGE_HELP,
+    examples=(
+        ("Go on where the last plan failed", "plan retry --instance web"),
+        ("See first what would run again", "plan retry --instance web --dry-run=client"),
+        (
+            "Begin at a later step, and wait for the end",
+            "plan retry --instance web --name backup --from main.upload --wait",
+        ),
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """What a retry does with the steps of a run, each as `phase.step`.
+
+    Attributes:
+        kept: Steps that stay finished.
+        assumed: Unfinished steps that count as finished.
+        again: Steps that run, in the order of the plan.
+        repeated: Those among them that were finished.
+    """
+
+    kept: Sequence[str]
+    assumed: Sequence[str]
+    again: Sequence[str]
+    repeated: Sequence[str]
+
+
+async def retry(session: Session, args: Args) -> None:
+    """Retry the last run of the plan, or of all plans without `--name`, under a fresh uid.
+
+    Raises:
+        CliError: it did not fail, is in progress or never began; nothing is sent then.
+    """
+    instance = await session.existing_instance(args.instance)
+    plan, begin = args.name or last_executed(instance) or "", str(getattr(args, "from"))
+    entry = await _failed_run(session, instance, plan)
+    _foretell(plan, entry, retry_of(entry, begin) if begin else retry_of(entry), begin)
+    text = f"Triggered retry of {word(plan)} plan for {key_of(instance)} instance"
+    fields = {"retryOf": entry["uid"], "from": begin or None}
+    await schedule(session, args, plan, text, fields)
+
+
+async def _failed_run(session: Session, instance: JsonObject, plan: str) -> JsonObject:
+    """Return the entry of the last run of a plan, which failed."""
+    flags, run = flags_of(key_of(instance)), active(instance)
+    if run is not None:
+        text = f"plan {run.plan} is running, and only a run that has failed can be retried"
+        how = f"wait for it: kubectl kudo plan wait {flags}"
+        raise _refused(instance, "PlanRunning", f"{text}; {how}")
+    entry = entries(instance).get(plan) or {}
+    if not entry.get("uid"):
+        raise await _never_ran(session, instance, plan)
+    if status_of(entry) != FATAL_ERROR:
+        text = f"the last run of plan {plan} did not fail, it is {status_of(entry)}"
+        how = f"run the plan again: kubectl kudo plan trigger {flags} --name {plan}"
+        raise _refused(instance, "RetryNotFailed", f"{text}; {how}")
+    return entry
+
+
+async def _never_ran(session: Session, instance: JsonObject, plan: str) -> CliError:
+    if not plan:
+        text = f"no plan of instance {key_of(instance)} ever ran: there is nothing to retry"
+        return CliError(text, code=ExitCode.NOT_FOUND)
+    check_plan(instance, await session.version_of(instance), plan)
+    text = f"plan {plan} of instance {key_of(instance)} never ran: there is nothing to retry"
+    how = f"run it: kubectl kudo plan trigger {flags_of(key_of(instance))} --name {plan}"
+    return CliError(f"{text}; {how}", code=ExitCode.NOT_FOUND)
+
+
+def _refused(instance: JsonObject, reason: str, text: str) -> CliError:
+    return denied(reason, f"instance {key_of(instance)}: {text}")
+
+
+def retry_of(entry: JsonObject, begin: str | None = None) -> Retry:
+    """Return what a retry of a run does with its steps.
+
+    Args:
+        entry: Of the run in the status.
+        begin: The step to begin at; None for the first unfinished one.
+
+    Raises:
+        CliError: the run has no step of that name.
+    """
+    steps = [
+        (f"{phase.get('name')}.{step.get('name')}", status_of(step) == COMPLETE)
+        for phase in entry.get("phases") or []
+        for step in phase.get("steps") or []
+    ]
+    names = [name for name, _ in steps]
+    if begin is None:
+        kept = [name for name, done in steps if done]
+        return Retry(kept, (), [name for name, done in steps if not done], ())
+    if begin not in names:
+        raise _unknown_step(entry, begin, names)
+    before, after = steps[: names.index(begin)], steps[names.index(begin) :]
+    return Retry(
+        [name for name, done in before if done],
+        [name for name, done in before if not done],
+        [name for name, _ in after],
+        [name for name, done in after if done],
+    )
+
+
+def _unknown_step(entry: JsonObject, begin: str, names: Sequence[str]) -> CliError:
+    close = closest(begin, names)
+    meant = f"; did you mean {close[0]}?" if close else f"; its steps: {listed(names) or 'none'}"
+    text = word(f"plan {entry.get('name')} has no step {shown(begin)}{meant}")
+    return denied("RetryUnknownStep", text)
+
+
+def _foretell(plan: str, entry: JsonObject, found: Retry, begin: str) -> None:
+    """Tell on stderr what a retry will do, before it is sent."""
+    first = begin or (found.again[0] if found.again else "its end")
+    run = short_uid(str(entry["uid"]))
+    talk(word(f"Retry of run {run} of plan {plan}: it begins at {first}."))
+    told = {
+        "These steps stay finished": found.kept,
+        "These steps are assumed finished, although they are not": found.assumed,
+        "These steps run again, although they were finished": found.repeated,
+    }
+    for text, names in told.items():
+        if names:
+            talk(word(f"{text}: {listed(names)}"))

@@ -1,0 +1,216 @@
+"""`kubectl kudo plan status`: shows the plans of an Instance as a tree, or its status as data.
+
+The Instances that its KudoOperator tasks created are shown with it.
+"""
+
+import asyncio
+import sys
+from datetime import UTC, datetime
+from typing import Final
+
+from kubectl_kudo.diagnostics.leadership import nobody_leads
+from kubectl_kudo.reading.children import Member, members_below, statuses
+from kubectl_kudo.reading.explanations import explanations, waiting_steps
+from kubectl_kudo.reading.next_commands import see_why
+from kubectl_kudo.reading.outcome import outcome_of_present, present_run
+from kubectl_kudo.reading.plan_view import (
+    Below,
+    capitalised,
+    headline,
+    original_node,
+    plan_node,
+    shown_plan,
+)
+from kubectl_kudo.reading.runs import active, entries, key_of
+from kubectl_kudo.reading.summary_line import NO_LEADER, is_held_up, is_settled, summary_line
+from kubectl_kudo.reading.suspension import is_suspended, suspension
+from kubectl_kudo.screens.family_view import family_node
+from kubectl_kudo.screens.waiting import shown_on_stderr, tell_warnings, wait_for
+from kubectl_kudo.session.arguments import INSTANCE, OUTPUT, WAIT, Args, Flag
+from kubectl_kudo.session.blocks import Block, Mark, Node, Prose, Tree
+from kubectl_kudo.session.command import Command
+from kubectl_kudo.session.errors import CliError, ExitCode, UsageError
+from kubectl_kudo.session.output import JsonObject, check_format, one, show
+from kubectl_kudo.session.session import Session, in_session
+from kubectl_kudo.session.terminal import word
+
+_SUMMARY_LINES: Final = 3
+"""Lines of a terminal that the summary takes at most: its message stands in the tree, too."""
+
+
+def run(args: Args) -> None:
+    args.wait = args.wait or args.watch
+    if args.plan and (args.all or args.wait):
+        other = "--all" if args.all else "--watch" if args.watch else "--wait"
+        raise UsageError(f"--plan and {other} cannot be combined: {other} is not about one plan")
+    check_format(args.output)
+    in_session(args, lambda session: _status(session, args))
+
+
+async def _status(session: Session, args: Args) -> None:
+    """Print the status; with `--wait` when the plan has ended, and fail if the plan did."""
+    instance = await session.instance(args.instance)
+    if instance is None:
+        raise CliError(
+            f"instance {session.namespace}/{args.instance} does not exist", code=ExitCode.NOT_FOUND
+        )
+    failed: CliError | None = None
+    if args.wait:
+        instance, failed = await _wait(session, instance)
+    if args.output:
+        print(one(await _data(session, instance, args.plan), args.output), end="")
+    else:
+        # Scripts read the tree, and nothing else, from a pipe.
+        if sys.stdout.isatty():
+            show(*await _summary(session, instance))
+        show(*await _picture(session, instance, args))
+    if failed:
+        raise failed
+
+
+async def _summary(session: Session, instance: JsonObject) -> list[Block]:
+    """Return how the Instance is, and which command tells more of one that is not well."""
+    now, hindrance = datetime.now(UTC), ""
+    if is_held_up(instance) and await session.version_of(instance) is None:
+        reference = (instance["spec"].get("operatorVersion") or {}).get("name")
+        hindrance = f"its OperatorVersion {reference} was not found"
+    elif is_held_up(instance) and await nobody_leads(session.client, now):
+        hindrance = NO_LEADER
+    text = summary_line(instance, now, hindrance=hindrance)
+    more = []
+    if not is_settled(instance) or active(instance) is not None:
+        more.append(Prose(see_why(key_of(instance)), whole=True))
+    return [Prose(text, most=_SUMMARY_LINES, mark=_mark(instance)), *more, Prose()]
+
+
+def _mark(instance: JsonObject) -> Mark:
+    if active(instance) is not None:
+        return Mark.IDLE if is_suspended(instance) else Mark.BUSY
+    return Mark.GOOD if is_settled(instance) else Mark.BAD
+
+
+async def _wait(session: Session, instance: JsonObject) -> tuple[JsonObject, CliError | None]:
+    """Return the Instance at the end of the run, and why the run failed if it did."""
+    target = present_run(instance)
+    if target is None:
+        return instance, None
+    progress = await shown_on_stderr(session, instance)
+    # The last picture goes to stdout, and to a terminal only once.
+    keep = not sys.stdout.isatty()
+    try:
+        end = await wait_for(
+            session, target, limit=0, progress=progress, outcome_of=outcome_of_present
+        )
+    except CliError as error:
+        return await session.instance(target.key.partition("/")[2]) or instance, error
+    except asyncio.CancelledError:
+        # Below it stands how to go on.
+        keep = True
+        raise
+    finally:
+        progress.close(keep=keep)
+    await tell_warnings(session, end)
+    return end.instance or instance, None
+
+
+async def _data(session: Session, instance: JsonObject, plan: str) -> JsonObject:
+    if plan:
+        check_plan(instance, await session.version_of(instance), plan)
+        return entries(instance).get(plan) or {}
+    children = statuses(await members_below(session, instance))
+    return {**(instance.get("status") or {}), **({"children": children} if children else {})}
+
+
+async def plan_tree(session: Session, instance: JsonObject) -> list[Block]:
+    """Return the plan that runs or ran last as a tree, with what its steps wait for.
+
+    Raises:
+        CliError: the OperatorVersion does not exist.
+        KubeError: the API server did not answer.
+    """
+    if shown_plan(instance) is None:
+        return _nothing(instance)
+    version = await session.existing_version_of(instance)
+    return _below_headline(instance, await _family(session, instance, version))
+
+
+def _nothing(instance: JsonObject) -> list[Block]:
+    name, pause = instance["metadata"]["name"], suspension(instance)
+    text = f"No plan ever run for instance - nothing to show for instance {name}"
+    return [Prose(text), *([Prose(capitalised(pause))] if pause else [])]
+
+
+def _below_headline(instance: JsonObject, node: Node) -> list[Block]:
+    return [Prose(headline(instance)), Tree([node]), Prose()]
+
+
+async def _family(session: Session, instance: JsonObject, version: JsonObject) -> Node:
+    children = await members_below(session, instance)
+    explained = await _explained(session, instance, children=not children)
+    return family_node(Member(instance, version, children), explained)
+
+
+async def _picture(session: Session, instance: JsonObject, args: Args) -> list[Block]:
+    if not args.plan and not args.all:
+        return await plan_tree(session, instance)
+    if shown_plan(instance) is None and not args.plan:
+        return _nothing(instance)
+    version = await session.existing_version_of(instance)
+    plans = version["spec"].get("plans") or {}
+    if args.all:
+        return _below_headline(instance, original_node(instance, plans))
+    check_plan(instance, version, args.plan)
+    node = plan_node(instance, plans, args.plan, await _explained(session, instance))
+    return _below_headline(instance, node)
+
+
+async def _explained(session: Session, instance: JsonObject, *, children: bool = True) -> Below:
+    """Return what is known of the objects that the steps of the shown plan wait for."""
+    plan = shown_plan(instance)
+    if plan is None:
+        return {}
+    steps = waiting_steps(instance, plan)
+    found = await explanations(session, steps, children=children)
+    nodes = {
+        path: [Node(str(one), mark=None if one.minor else Mark.WARNING) for one in each]
+        for path, each in found.items()
+    }
+    return {(step.phase, step.step): nodes.get(step.path, []) for step in steps}
+
+
+def check_plan(instance: JsonObject, version: JsonObject | None, plan: str) -> None:
+    """Raise CliError if neither the OperatorVersion nor the status has a plan of that name."""
+    known = {*(((version or {}).get("spec") or {}).get("plans") or {}), *entries(instance)}
+    if plan not in known:
+        metadata = instance["metadata"]
+        text = f"instance {metadata['namespace']}/{metadata['name']} has no plan {plan}"
+        text = word(f"{text}; its plans: {', '.join(sorted(known)) or 'none'}")
+        raise CliError(text, code=ExitCode.NOT_FOUND)
+
+
+COMMAND = Command(
+    run,
+    flags=(
+        INSTANCE,
+        Flag(("--plan",), "show this plan instead", "plan"),
+        Flag(("--all",), "show all plans in the form of KUDO 0.19", default=False),
+        WAIT,
+        Flag(("--watch",), "the same as --wait", default=False),
+        OUTPUT,
+    ),
+    required=("instance",),
+    more="Other plans take a line each, and those that never ran one line together. Below a step\n"
+    "that waits stand the last events of the objects that it waits for.\n"
+    "\n"
+    "With --wait the command ends when the plan does: with success on COMPLETE, with an\n"
+    "error on FATAL_ERROR. Meanwhile each task that runs has a line: since when, how often\n"
+    "it failed, and when it is tried next; and so has the time limit that comes first: when\n"
+    "it passes. With -o it prints the status of the instance as data, with --plan that of\n"
+    "the plan.",
+    examples=(
+        ("The plan that runs, or ran last", "plan status --instance web"),
+        ("Watch the plan until it ends", "plan status --instance web --wait"),
+        ("How the last run of the plan `backup` went", "plan status --instance web --plan backup"),
+        ("The status as YAML", "plan status --instance web -o yaml"),
+    ),
+)

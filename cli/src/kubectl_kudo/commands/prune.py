@@ -1,0 +1,251 @@
+"""`kubectl kudo prune`: has the reconciler delete the orphans of an Instance."""
+
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from kubectl_kudo.instances.requests import Upkeep, request, until_done
+from kubectl_kudo.reading.inventory.keeping import LivingSharers
+from kubectl_kudo.reading.inventory.live import Condition, Live, read_live
+from kubectl_kudo.reading.inventory.recorded import Recorded, identity_of, recorded
+from kubectl_kudo.reading.next_commands import flags_of
+from kubectl_kudo.reading.runs import active, key_of
+from kubectl_kudo.session.arguments import INSTANCE, NONE, WAIT_TIME, WRITING, Args, Flag
+from kubectl_kudo.session.cells import printable
+from kubectl_kudo.session.command import Command
+from kubectl_kudo.session.errors import CliError, UsageError
+from kubectl_kudo.session.output import JsonObject, talk
+from kubectl_kudo.session.session import Session, in_session
+from kubeio.errors import Forbidden
+from kudo.api.identity import InstanceIdentity
+from kudo.api.names import ANNOTATION_PRUNE_REQUESTED
+from kudo.objects.inventory.pruning import in_order, why_kept
+from kudo.objects.inventory.record import Place
+
+PRUNE = Upkeep("prune", ANNOTATION_PRUNE_REQUESTED)
+
+
+def run(args: Args) -> None:
+    """Show the orphans, ask, and have those deleted that were shown.
+
+    Raises:
+        UsageError: confirmation is needed, and stdin is not a terminal.
+        CliError: KUDO would delete nothing, the answer was no, or the orphans changed meanwhile.
+        TimedOut: with `--wait`, they were not deleted in time.
+    """
+    seen: list[Orphans] = []
+    in_session(args, lambda session: _look(session, args, seen))
+    (found,) = seen
+    if not found.going:
+        return
+    if found.undecided:
+        raise CliError(f"nothing is deleted: {found.undecided}")
+    # Between two sessions: reading a line would hold the event loop, and ctrl-C with it.
+    if args.dry_run == NONE and not args.yes:
+        _ask(len(found.going))
+    in_session(args, lambda session: _delete(session, args, found))
+
+
+COMMAND = Command(
+    run,
+    flags=(
+        INSTANCE,
+        Flag(("--wait",), "wait until they are deleted, and tell which are", default=False),
+        WAIT_TIME,
+        Flag(("--yes",), "do not ask", default=False),
+        *WRITING,
+    ),
+    required=("instance",),
+    more="An object becomes an orphan when the task that applied it has run without it, or when\n"
+    "the version of the instance has no such task any more. The command lists what would be\n"
+    "deleted, and what stays and why, asks, and has KUDO delete it as the account of the\n"
+    "instance. It is done when no plan runs and the instance is not suspended.\n"
+    "\n"
+    "What another instance shares, what is retained or adopted, and what belongs to\n"
+    "somebody else by now stays. So do Namespaces, CustomResourceDefinitions,\n"
+    "PersistentVolumes and PersistentVolumeClaims, unless they have the annotation\n"
+    'kudo.dev/prune: "true".\n'
+    "\n"
+    "`prune: true` in operator.yaml, or in the spec of an instance, has orphans deleted after\n"
+    "each plan, without this command.\n"
+    "\n"
+    "The exit code is 0 when the request is made, with --wait when KUDO has done it, also if\n"
+    "objects stay: status.orphans of the instance then names them.",
+    examples=(
+        ("What would be deleted, and what stays?", "prune --instance web --dry-run=client"),
+        ("Delete it after a question, and tell what is deleted", "prune --instance web --wait"),
+        ("In a script", "prune --instance web --wait --yes"),
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Orphans:
+    """The orphans of an Instance, in the order in which they would be deleted.
+
+    Attributes:
+        instance: The Instance.
+        going: Those that may be deleted, and those of which the user cannot know.
+        doubts: By place, why KUDO may have to keep one of them.
+        staying: Those that stay, with the reason.
+        undecided: Why none of them would be deleted now; empty if nothing speaks against it.
+    """
+
+    instance: JsonObject
+    going: tuple[Live, ...] = ()
+    doubts: Mapping[Place, str] = field(default_factory=dict)
+    staying: tuple[tuple[Live, str], ...] = ()
+    undecided: str = ""
+
+    def identities(self) -> frozenset[tuple[str, str]]:
+        """Return places and uids of what may be deleted."""
+        return frozenset(
+            (str(live.entry.place), str((live.metadata or {}).get("uid"))) for live in self.going
+        )
+
+
+async def _look(session: Session, args: Args, seen: list[Orphans]) -> None:
+    instance = await session.existing_instance(args.instance)
+    known = await recorded(session, instance)
+    found = await _orphans(session, instance, known)
+    if found.going:
+        found = replace(found, undecided=await _undecided(session, instance))
+    seen.append(found)
+    _show(session, found, known)
+
+
+async def _orphans(session: Session, instance: JsonObject, known: Recorded) -> Orphans:
+    one = identity_of(instance)
+    found = await read_live(session.client, in_order(known.orphans()), health=False)
+    there = [live for live in found if live.condition is not Condition.MISSING]
+    sharers = LivingSharers(session.client)
+    known_of = [(live, *(await _why(live, one, sharers))) for live in there]
+    return Orphans(
+        instance,
+        tuple(live for live, why, _ in known_of if not why),
+        {live.entry.place: doubt for live, why, doubt in known_of if doubt and not why},
+        tuple((live, why) for live, why, _ in known_of if why),
+    )
+
+
+async def _undecided(session: Session, instance: JsonObject) -> str:
+    """Return why KUDO would delete nothing; empty if it would, or that cannot be known yet."""
+    # The models take longer to import than all the rest; without orphans nothing needs them.
+    from pydantic import ValidationError
+
+    from kudo.api import Instance, OperatorVersion
+    from kudo.plans.runs.orphan_marks import why_undecided
+
+    if active(instance) is not None:
+        return ""
+    try:
+        version = await session.version_of(instance)
+    except Forbidden:
+        return ""
+    if version is None:
+        return "the OperatorVersion of the instance does not exist"
+    try:
+        return why_undecided(Instance.from_wire(instance), OperatorVersion.from_wire(version))
+    except ValidationError:
+        return ""
+
+
+async def _why(live: Live, one: InstanceIdentity, sharers: LivingSharers) -> tuple[str, str]:
+    """Return why pruning leaves an orphan, and why it may; both are empty if it deletes it."""
+    if live.metadata is None:
+        return "", live.message
+    if not live.entry.cluster_scoped:
+        return why_kept(live.entry, live.metadata, one, shared_with=None), ""
+    sharing = await sharers.of(live.metadata, one)
+    return why_kept(live.entry, live.metadata, one, shared_with=sharing.living), sharing.doubt
+
+
+def _show(session: Session, found: Orphans, known: Recorded) -> None:
+    say, key = session.report.say, key_of(found.instance)
+    if known.record is None:
+        say(f"instance {key} has no record of what it owns, so no orphans are known")
+        talk(known.problem or f"Record it: kubectl kudo adopt {flags_of(key)}")
+        return
+    if not found.going and not found.staying:
+        say(f"instance {key} has no orphans")
+        return
+    _list(session, f"orphans of instance {key} to delete:", _going(found))
+    staying = (f"{_named(live)}: {why}" for live, why in found.staying)
+    _list(session, f"orphans of instance {key} that stay:", staying)
+    if not found.going:
+        say("there is nothing to delete")
+
+
+def _list(session: Session, heading: str, lines: Iterable[str]) -> None:
+    found = list(lines)
+    if found:
+        session.report.say("\n  ".join([heading, *found]))
+
+
+def _named(live: Live) -> str:
+    entry = live.entry
+    by = f" ({entry.plan}/{entry.task})" if entry.plan and entry.task else ""
+    return printable(f"{entry.place}{by}")
+
+
+def _going(found: Orphans) -> Iterable[str]:
+    for live in found.going:
+        doubt = found.doubts.get(live.entry.place, "")
+        unless = f", unless KUDO has to keep it: {printable(doubt, 200)}" if doubt else ""
+        yield f"{_named(live)}{unless}"
+
+
+def _ask(count: int) -> None:
+    if not sys.stdin.isatty():
+        raise UsageError(
+            "'prune' asks for confirmation, and stdin is not a terminal: give --yes; "
+            "--dry-run=client shows what would be deleted"
+        )
+    objects = "this object" if count == 1 else f"these {count} objects"
+    print(f"Delete {objects}? [y/N] ", end="", file=sys.stderr, flush=True)
+    if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
+        raise CliError("nothing was deleted")
+
+
+async def _delete(session: Session, args: Args, agreed: Orphans) -> None:
+    """Request the deletion, if what would be deleted is what was shown."""
+    instance = await session.existing_instance(args.instance)
+    found = await _orphans(session, instance, await recorded(session, instance))
+    if not found.identities() <= agreed.identities():
+        raise CliError("nothing was deleted: the orphans changed meanwhile; run the command again")
+    instance = await request(session, instance, PRUNE)
+    if session.report.dry:
+        return
+    if not args.wait:
+        flags = flags_of(key_of(instance))
+        session.report.say(f"see what is left: kubectl kudo get objects {flags}")
+        return
+    await until_done(session, instance, PRUNE, limit=args.wait_time)
+    await _tell(session, instance, agreed.going)
+
+
+async def _tell(session: Session, instance: JsonObject, asked: Sequence[Live]) -> None:
+    """Print which of the objects are gone; one that was created again has another uid."""
+    one, sharers = identity_of(instance), LivingSharers(session.client)
+    after = await read_live(session.client, [live.entry for live in asked], health=False)
+    for before, live in zip(asked, after, strict=True):
+        session.report.say(await _end(before, live, one, sharers))
+
+
+async def _end(before: Live, live: Live, one: InstanceIdentity, sharers: LivingSharers) -> str:
+    named = printable(str(live.entry.place))
+    if live.condition is Condition.MISSING:
+        return f"{named} deleted"
+    if live.condition is Condition.UNKNOWN:
+        return f"{named}: you may not read whether it is deleted"
+    if _uid(before) and _uid(live) != _uid(before):
+        return f"{named} deleted; an object of this name was created since"
+    if "deletionTimestamp" in (live.metadata or {}):
+        return f"{named} is being deleted"
+    why, doubt = await _why(live, one, sharers)
+    return f"{named} stays: {why or doubt or 'see the events of the instance'}"
+
+
+def _uid(live: Live) -> str:
+    """Return the uid of an object; empty if it was not read."""
+    return str((live.metadata or {}).get("uid") or "")

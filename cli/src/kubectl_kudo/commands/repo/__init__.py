@@ -1,0 +1,1 @@
+"""`kubectl kudo repo`: the repositories that packages are installed from."""

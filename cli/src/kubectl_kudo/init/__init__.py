@@ -1,1 +1,0 @@
-"""`kubectl kudo init`: installs KUDO in a cluster, checks, upgrades and removes it."""

@@ -1,1 +1,0 @@
-"""`kubectl kudo rbac`: prints and checks the rights that plans need from their account."""

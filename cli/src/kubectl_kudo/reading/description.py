@@ -1,0 +1,147 @@
+"""What is known about one Instance, and its form as data."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from kubectl_kudo.reading.children import Member
+from kubectl_kudo.reading.instance_fields import (
+    account_name,
+    condition,
+    last_plan,
+    orphans_of,
+    owner_name,
+    version_key,
+)
+from kubectl_kudo.reading.not_in_force import pending
+from kubectl_kudo.reading.owned_objects import OwnedObject
+from kubectl_kudo.reading.parameters import Parameter, parameters_of
+from kubectl_kudo.reading.recent_events import Event
+from kubectl_kudo.reading.runs import TIMED_OUT, active, entries, status_of, timed_out
+from kubectl_kudo.reading.suspension import is_suspended
+from kubectl_kudo.session.output import JsonObject
+from kudo.api.names import LABEL_OPERATOR
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """An Instance and what belongs to it.
+
+    Attributes:
+        instance: The Instance.
+        version: Its OperatorVersion, None if there is none.
+        children: The Instances that it owns, with theirs.
+        objects: The objects that its plans applied, and those made of them.
+        events: Its recent events, and Warnings of its objects.
+        unlisted: Kinds that could not be listed.
+    """
+
+    instance: JsonObject
+    version: JsonObject | None
+    children: tuple[Member, ...]
+    objects: tuple[OwnedObject, ...]
+    events: tuple[Event, ...]
+    unlisted: tuple[str, ...]
+
+    @property
+    def metadata(self) -> JsonObject:
+        found: JsonObject = self.instance["metadata"]
+        return found
+
+    @property
+    def version_spec(self) -> JsonObject:
+        return (self.version or {}).get("spec") or {}
+
+    @property
+    def operator(self) -> str:
+        """Return the operator's name, from the version, the last run or the label."""
+        run = (self.instance.get("status") or {}).get("lastRun") or {}
+        labels = self.metadata.get("labels") or {}
+        declared = (self.version_spec.get("operator") or {}).get("name")
+        return str(declared or run.get("operator") or labels.get(LABEL_OPERATOR) or "")
+
+    @property
+    def scheduled(self) -> str:
+        """Return the plan that runs or has to run; empty if none."""
+        run = active(self.instance)
+        return run.plan if run else ""
+
+    @property
+    def parameters(self) -> list[Parameter]:
+        return parameters_of(self.instance, self.version)
+
+    def plans(self) -> Iterator[tuple[str, JsonObject]]:
+        """Yield name and entry of each plan, also of one that the version has no more."""
+        known: Mapping[str, JsonObject] = entries(self.instance)
+        for name in sorted({*known, *(self.version_spec.get("plans") or {})}):
+            yield name, known.get(name) or {}
+
+    def plan_state(self, name: str, entry: JsonObject) -> str:
+        """Return the state of a plan; a run that nobody has begun is PENDING."""
+        plan, state = last_plan(self.instance)
+        return state if plan == name else status_of(entry)
+
+    def to_data(self) -> JsonObject:
+        namespace, version = version_key(self.instance)
+        ready = condition(self.instance)
+        return {
+            "name": self.metadata["name"],
+            "namespace": self.metadata["namespace"],
+            "uid": self.metadata["uid"],
+            "creationTimestamp": self.metadata.get("creationTimestamp"),
+            "deleting": "deletionTimestamp" in self.metadata,
+            "operator": self.operator,
+            "operatorVersion": {
+                "name": version,
+                "namespace": namespace,
+                "exists": self.version is not None,
+                "version": self.version_spec.get("version") or "",
+                "appVersion": self.version_spec.get("appVersion") or "",
+            },
+            "parent": owner_name(self.instance),
+            **({"serviceAccountName": account} if (account := account_name(self.instance)) else {}),
+            "ready": {key: ready.get(key) for key in ("status", "reason", "message")},
+            "scheduledPlan": self.scheduled,
+            **self._suspension(),
+            **({"notInForce": waiting} if (waiting := pending(self.instance)) else {}),
+            **self._orphans(),
+            "parameters": [parameter.to_data() for parameter in self.parameters],
+            "plans": [self._plan(name, entry) for name, entry in self.plans()],
+            "children": [_child(member) for member in self.children],
+            "objects": [obj.to_data() for obj in self.objects],
+            "events": [event.to_data() for event in self.events],
+            "notListed": list(self.unlisted),
+        }
+
+    def _plan(self, name: str, entry: JsonObject) -> JsonObject:
+        times = ("startedAt", "finishedAt", "lastUpdatedTimestamp")
+        return {
+            "name": name,
+            "status": self.plan_state(name, entry),
+            **{key: entry[key] for key in (*times, "retryOf") if entry.get(key)},
+            **({"reason": TIMED_OUT} if timed_out(self.instance, entry) else {}),
+            "message": entry.get("message") or "",
+        }
+
+    def _orphans(self) -> JsonObject:
+        found, left_out = orphans_of(self.instance)
+        if not found:
+            return {}
+        return {"orphans": found, **({"orphansLeftOut": left_out} if left_out else {})}
+
+    def _suspension(self) -> JsonObject:
+        if not is_suspended(self.instance):
+            return {}
+        since = (self.instance.get("status") or {}).get("suspendedAt")
+        return {"suspended": True, **({"suspendedAt": since} if since else {})}
+
+
+def _child(member: Member) -> JsonObject:
+    plan, state = last_plan(member.instance)
+    return {
+        "name": member.instance["metadata"]["name"],
+        "operatorVersion": version_key(member.instance)[1],
+        "lastPlan": plan,
+        "planStatus": state,
+        "ready": condition(member.instance).get("status"),
+        "children": [_child(child) for child in member.children],
+    }

@@ -1,0 +1,187 @@
+"""Explains what steps wait for: the last event of each object, and where a child Instance is."""
+
+import time
+from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from kubectl_kudo.reading.outcome import progress
+from kubectl_kudo.reading.plan_view import (
+    Explanation,
+    Explanations,
+    is_pending,
+    shown_plan,
+)
+from kubectl_kudo.reading.runs import COMPLETE, NEVER_RUN, PENDING, active, entries, status_of
+from kubectl_kudo.reading.waited_objects import WaitedObject, waited_objects
+from kubectl_kudo.session.cells import printable
+from kubectl_kudo.session.output import JsonObject
+from kubectl_kudo.session.session import Session
+from kubeio.errors import KubeError, NotFound
+from kubeio.kinds import EVENTS, PODS
+
+_STEPS = 5
+_OBJECTS = 3
+"""Steps, and objects of each, that are explained: each object takes one request."""
+_GENERATIONS = 3
+"""Instances, each the child of the one before, whose objects are explained."""
+_LONGEST = 400
+"""Characters of an event that are shown."""
+_Found = tuple[bool, Explanation]
+"""Whether it is about a child Instance, and what is known."""
+_SETTLED = {NEVER_RUN, PENDING, COMPLETE}
+_NO_MORE = "Error: "
+"""Beginning of events of a kubelet that repeat a reason which another event explains."""
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A step that has not succeeded yet, by its dotted name, and its message."""
+
+    phase: str
+    step: str
+    path: str
+    message: str
+
+
+def waiting_steps(instance: JsonObject, plan: str) -> list[Waiting]:
+    """Return the steps of a run that have a message and are not COMPLETE, a few at most."""
+    entry = entries(instance).get(plan) or {}
+    if is_pending(instance, plan):
+        return []
+    return [
+        Waiting(str(phase.get("name")), str(step.get("name")), path, str(step["message"]))
+        for phase in entry.get("phases") or []
+        for step in phase.get("steps") or []
+        if step.get("message") and status_of(step) not in _SETTLED
+        for path in [f"{plan}.{phase.get('name')}.{step.get('name')}"]
+    ][:_STEPS]
+
+
+async def explanations(
+    session: Session, steps: Sequence[Waiting], *, children: bool = True
+) -> Explanations:
+    """Return what is known of the objects that steps wait for, by the dotted name of the step.
+
+    Empty for what may not be read: it is an addition to the message of the step.
+
+    Args:
+        session: The connection.
+        steps: The steps.
+        children: Whether to tell the step that a child Instance is at.
+    """
+    found = {
+        step.path: [
+            one
+            async for is_child, one in _of_message(session, step.message)
+            if children or not is_child
+        ]
+        for step in steps
+    }
+    return {path: _telling(each) for path, each in found.items() if each}
+
+
+def _telling(found: Sequence[Explanation]) -> Sequence[Explanation]:
+    return [one for one in found if not one.minor] or found
+
+
+async def _of_message(session: Session, message: str, depth: int = 1) -> AsyncIterator[_Found]:
+    for one in waited_objects(message)[:_OBJECTS]:
+        try:
+            async for found in _of_object(session, one, depth):
+                yield found
+        except KubeError:
+            continue
+
+
+async def _of_object(session: Session, one: WaitedObject, depth: int) -> AsyncIterator[_Found]:
+    if one.kind == "Instance":
+        async for found in _of_child(session, one, depth):
+            yield found
+        return
+    namespace = one.namespace or session.namespace
+    event = await _last_event(session, one.kind, namespace, one.name)
+    if event is not None:
+        yield False, described(event, time.time())
+    if one.kind == "Pod" and (event is None or "persistentvolumeclaim" in _message(event).lower()):
+        async for about_claim in _of_claims(session, namespace, one.name):
+            yield False, about_claim
+
+
+async def _of_child(session: Session, one: WaitedObject, depth: int) -> AsyncIterator[_Found]:
+    child = await session.instance(one.name)
+    plan = None if child is None else shown_plan(child)
+    if child is None or plan is None:
+        return
+    entry = entries(child).get(plan) or {}
+    if active(child) is not None:
+        yield True, Explanation(f"Instance {one.name}: {progress(plan, entry)}")
+    # Of a run that has failed, the message of the parent has the text.
+    for step in waiting_steps(child, plan)[:1] if depth < _GENERATIONS else ():
+        async for found in _of_message(session, step.message, depth + 1):
+            yield found
+
+
+async def _of_claims(session: Session, namespace: str, pod: str) -> AsyncIterator[Explanation]:
+    """Yield the last event of the first claim of a pod that has one."""
+    try:
+        found = await session.client.get(PODS, pod, namespace=namespace)
+    except NotFound:
+        return
+    for name in list(_claims(found))[:_OBJECTS]:
+        event = await _last_event(session, "PersistentVolumeClaim", namespace, name)
+        if event is not None:
+            yield described(event, time.time())
+            return
+
+
+def _claims(pod: JsonObject) -> Iterator[str]:
+    for volume in (pod.get("spec") or {}).get("volumes") or []:
+        name = (volume.get("persistentVolumeClaim") or {}).get("claimName")
+        if name:
+            yield str(name)
+
+
+async def _last_event(session: Session, kind: str, namespace: str, name: str) -> JsonObject | None:
+    selector = f"involvedObject.kind={kind},involvedObject.name={name}"
+    found = await session.client.list(EVENTS, namespace=namespace, field_selector=selector)
+    return telling(found.items)
+
+
+def telling(events: Sequence[JsonObject]) -> JsonObject | None:
+    """Return the event that tells most: the last Warning, else the last one; None of none."""
+    warnings = [event for event in events if event.get("type") == "Warning"]
+    explaining = [event for event in warnings if not _message(event).startswith(_NO_MORE)]
+    return max(explaining or warnings or events, key=_time, default=None)
+
+
+def described(event: JsonObject, now: float) -> Explanation:
+    """Return an event in one line: its object, reason and message."""
+    about = event.get("involvedObject") or {}
+    text = f"{event.get('reason')}: {_message(event)}"
+    text = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 2]} …"
+    kind = f"{event.get('type') or 'Normal'} event of {about.get('kind')} {about.get('name')}"
+    minor = event.get("type") != "Warning"
+    return Explanation(f"{kind}: {text}", _age(_time(event), now), minor)
+
+
+def _message(event: JsonObject) -> str:
+    return printable(str(event.get("message") or ""))
+
+
+def _time(event: JsonObject) -> str:
+    series = event.get("series") or {}
+    times = (series.get("lastObservedTime"), event.get("lastTimestamp"), event.get("eventTime"))
+    return str(next(filter(None, times), ""))
+
+
+def _age(moment: str, now: float) -> str:
+    """Return how long ago a time of the API was, in its largest unit; empty if it is unknown."""
+    try:
+        seconds = max(0, int(now - datetime.fromisoformat(moment).timestamp()))
+    except ValueError:
+        return ""
+    for size, unit in ((86400, "d"), (3600, "h"), (60, "m")):
+        if seconds >= size:
+            return f"{seconds // size}{unit}"
+    return f"{seconds}s"

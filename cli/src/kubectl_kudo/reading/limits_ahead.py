@@ -1,0 +1,153 @@
+"""Tells which time limit of a run comes first, and when it passes.
+
+The rules are those of `kudo.plans.execution`. It is imported only if a run has limits, since the
+models cost a fifth of a second. As in `step_progress`, a time is as exact as the clocks of the API
+server and of this machine agree.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from kubectl_kudo.reading.plan_view import is_pending, shown_plan
+from kubectl_kudo.reading.runs import entries
+from kubectl_kudo.reading.suspension import is_suspended
+from kubectl_kudo.session.cells import duration, printable
+from kubectl_kudo.session.output import JsonObject
+
+if TYPE_CHECKING:
+    from kudo.api import Plan, PlanStatus
+    from kudo.plans.execution import Limits, Passing
+
+
+@dataclass(frozen=True, slots=True)
+class LimitAhead:
+    """The time limit of a run that comes first.
+
+    Attributes:
+        part: Dotted name of the plan, phase or step that it is shown at; a task's is at its step.
+        limit: The limit, such as `timeout 10m of step main.db`.
+        text: One line: when it passes, or that it has passed.
+    """
+
+    part: str
+    limit: str
+    text: str
+
+
+class TimeLimits:
+    """The time limits of the runs of an Instance.
+
+    Args:
+        version: Its OperatorVersion; without one there are no limits.
+    """
+
+    def __init__(self, version: JsonObject | None = None) -> None:
+        self._version = version or {}
+        self._has_limits = any(_written(self._version.get("spec") or {}))
+        self._read: dict[tuple[str, str], tuple[Plan, Limits] | None] = {}
+
+    def ahead(self, instance: JsonObject, now: datetime) -> LimitAhead | None:
+        """Return the limit that comes first in the run in progress.
+
+        None if there is none, it cannot be read, or the Instance is suspended.
+        """
+        plan = shown_plan(instance) or ""
+        entry = entries(instance).get(plan)
+        if entry is None or is_pending(instance, plan) or not self._counts(instance):
+            return None
+        key = plan, str(instance["spec"].get("planTimeout") or "")
+        if key not in self._read:
+            self._read[key] = _read(self._version, *key)
+        found = self._read[key]
+        return _ahead(plan, entry, *found, now) if found else None
+
+    def _counts(self, instance: JsonObject) -> bool:
+        spec, status = instance["spec"], instance.get("status") or {}
+        if not self._version or not (self._has_limits or spec.get("planTimeout")):
+            return False
+        # An Instance that was upgraded since has another one.
+        named = (spec.get("operatorVersion") or {}).get("name")
+        is_its_version = named == self._version["metadata"]["name"]
+        return is_its_version and not is_suspended(instance) and not status.get("suspendedAt")
+
+
+def _written(spec: JsonObject) -> Iterator[bool]:
+    """Yield for all that can have a limit whether it has one."""
+    for plan in (spec.get("plans") or {}).values():
+        yield bool(plan.get("timeout"))
+        for phase in plan.get("phases") or []:
+            yield bool(phase.get("timeout"))
+            yield from (bool(step.get("timeout")) for step in phase.get("steps") or [])
+    for task in spec.get("tasks") or []:
+        yield bool(task.get("timeout") or task.get("progressDeadline"))
+
+
+def _read(version: JsonObject, plan: str, default: str) -> "tuple[Plan, Limits] | None":
+    """Return a plan and its limits; None if it has none, or they cannot be read."""
+    from pydantic import ValidationError
+
+    from kudo.api import OperatorVersion
+    from kudo.plans.execution import InvalidLimits, limits_of
+
+    try:
+        model = OperatorVersion.from_wire(version)
+        limits = limits_of(model, plan, default=default or None)
+    except (ValidationError, InvalidLimits):
+        return None
+    return (model.plans[plan], limits) if limits and plan in model.plans else None
+
+
+def _ahead(
+    name: str, state: JsonObject, plan: "Plan", limits: "Limits", now: datetime
+) -> LimitAhead | None:
+    from pydantic import ValidationError
+
+    from kudo.api import PlanStatus
+    from kudo.plans.execution import next_limit
+
+    try:
+        entry = PlanStatus.from_wire(state)
+    except ValidationError:
+        return None
+    passing = next_limit(plan, entry, limits, now, suspended_at=None)
+    if passing is None:
+        return None
+    names = [name, *_names(entry, passing.position)]
+    return LimitAhead(".".join(names), _limit(passing, names), _text(passing, names))
+
+
+def _names(entry: "PlanStatus", position: tuple[int, ...]) -> Iterator[str]:
+    """Yield the names of the phase and the step that indexes of an entry stand for."""
+    if position:
+        phase = (entry.phases or ())[position[0]]
+        yield phase.name
+        for index in position[1:2]:
+            yield (phase.steps or ())[index].name
+
+
+def _limit(passing: "Passing", names: list[str]) -> str:
+    from kudo.api.problems import shown_name
+    from kudo.plans.execution.limits import DEFAULT_FIELD
+
+    own = [passing.task] if passing.task else names[1:] or names
+    kind = "task" if passing.task else str(passing.kind)
+    of = f"{kind} {printable('.'.join(map(shown_name, own)))}"
+    default = f", from {DEFAULT_FIELD}" if passing.limit.field == DEFAULT_FIELD else ""
+    return f"{_field(passing)} {passing.limit.text} of {of}{default}"
+
+
+def _text(passing: "Passing", names: list[str]) -> str:
+    from kudo.api.problems import shown_name
+
+    if passing.passed:
+        task = f"task {printable(shown_name(passing.task))}: " if passing.task else ""
+        return f"{task}its {_field(passing)} of {passing.limit.text} has passed"
+    # A limit passes up to a second after its time, for which nobody looks.
+    left = min(passing.seconds_left, passing.limit.seconds)
+    return f"times out in {duration(left)} ({_limit(passing, names)})"
+
+
+def _field(passing: "Passing") -> str:
+    return "progressDeadline" if passing.kind == "progress" else "timeout"

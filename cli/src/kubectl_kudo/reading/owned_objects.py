@@ -1,0 +1,125 @@
+"""Finds the objects of an Instance by the labels that the reconciler gives them, and by owners.
+
+Pods and other objects that controllers create have the labels of the template that they are made
+from. Cluster-scoped objects name their Instances in an annotation.
+"""
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from kubectl_kudo.session.output import JsonObject
+from kubectl_kudo.session.session import Session
+from kubeio.client import Client
+from kubeio.discovery import Discovery
+from kubeio.errors import KubeError
+from kubeio.resource import Resource
+from kudo.api import names
+from kudo.api.identity import InstanceIdentity
+from kudo.objects.sharing import is_listed
+
+_OF_KUDO = f"{names.LABEL_HERITAGE}={names.HERITAGE}"
+_NEEDED = frozenset({"list", "create"})
+"""Verbs of the kinds that are looked at: what cannot be created was never applied."""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnedObject:
+    """An object, of which only the metadata is read."""
+
+    kind: Resource
+    metadata: JsonObject
+
+    @property
+    def name(self) -> str:
+        return str(self.metadata["name"])
+
+    @property
+    def step(self) -> str:
+        """Return plan, phase and step that applied it; empty if a controller created it."""
+        found = self.metadata.get("annotations") or {}
+        keys = (names.ANNOTATION_PLAN, names.ANNOTATION_PHASE, names.ANNOTATION_STEP)
+        parts = [found.get(key) for key in keys]
+        return ".".join(map(str, parts)) if all(parts) else ""
+
+    def owners(self) -> Iterable[JsonObject]:
+        return self.metadata.get("ownerReferences") or []
+
+    def to_data(self) -> JsonObject:
+        owner = next((one for one in self.owners() if one.get("controller")), None)
+        return {
+            "apiVersion": self.kind.api_version,
+            "kind": self.kind.kind,
+            "name": self.name,
+            **({"namespace": self.metadata["namespace"]} if self.kind.namespaced else {}),
+            "uid": self.metadata.get("uid"),
+            "step": self.step,
+            "owner": f"{owner.get('kind')}/{owner.get('name')}" if owner else "",
+            "creationTimestamp": self.metadata.get("creationTimestamp"),
+            "deleting": "deletionTimestamp" in self.metadata,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The objects that were found, and the kinds that could not be listed.
+
+    Of those the ones with namespaces come first: few users may list the others.
+    """
+
+    objects: tuple[OwnedObject, ...]
+    unlisted: tuple[str, ...] = ()
+
+
+async def objects_of(session: Session, instance: JsonObject) -> Found:
+    """Return the objects of an Instance, sorted by kind and name, without child Instances."""
+    metadata = instance["metadata"]
+    one = InstanceIdentity(metadata["namespace"], metadata["name"], metadata["uid"])
+    try:
+        kinds = _kinds(await Discovery(session.client).all_resources())
+    except KubeError as error:
+        return Found((), (f"all kinds ({error})",))
+    kinds.sort(key=lambda kind: (not kind.namespaced, kind.name))
+    parts = await asyncio.gather(*(_of_kind(session.client, kind, one) for kind in kinds))
+    return Found(
+        tuple(sorted((obj for part in parts for obj in part.objects), key=_order)),
+        tuple(name for part in parts for name in part.unlisted),
+    )
+
+
+def _kinds(resources: Sequence[Resource]) -> list[Resource]:
+    """Return each kind once, in the version that its group prefers."""
+    found: dict[tuple[str, str], Resource] = {}
+    for kind in resources:
+        if kind.verbs >= _NEEDED and kind.group != names.GROUP and kind.kind != "Event":
+            found.setdefault((kind.group, kind.kind), kind)
+    return [*found.values()]
+
+
+async def _of_kind(client: Client, kind: Resource, one: InstanceIdentity) -> Found:
+    selector = f"{_OF_KUDO},{names.LABEL_INSTANCE}={one.name}" if kind.namespaced else _OF_KUDO
+    namespace = one.namespace if kind.namespaced else None
+    try:
+        listing = await client.list(
+            kind, namespace=namespace, label_selector=selector, metadata_only=True
+        )
+    except KubeError:
+        return Found((), (kind.name,))
+    found = (OwnedObject(kind, obj["metadata"]) for obj in listing.items)
+    return Found(tuple(obj for obj in found if _is_its(obj, one)))
+
+
+def _is_its(obj: OwnedObject, one: InstanceIdentity) -> bool:
+    if not obj.kind.namespaced:
+        return is_listed(obj.metadata, one)
+    # An object of an Instance that had the same name before belongs to that one.
+    return all(owner.get("uid") == one.uid for owner in obj.owners() if _is_instance(owner))
+
+
+def _is_instance(owner: JsonObject) -> bool:
+    group = str(owner.get("apiVersion") or "").partition("/")[0]
+    return group == names.GROUP and owner.get("kind") == "Instance"
+
+
+def _order(obj: OwnedObject) -> tuple[bool, str, str]:
+    return not obj.kind.namespaced, obj.kind.kind, obj.name

@@ -1,0 +1,1 @@
+"""Views of plans, runs and objects that several commands show: tables, trees, live views."""

@@ -1,0 +1,217 @@
+"""What `kubectl kudo describe` shows."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Final
+
+from kubectl_kudo.reading.children import Member
+from kubectl_kudo.reading.description import Description
+from kubectl_kudo.reading.instance_fields import (
+    account_name,
+    condition,
+    last_plan,
+    orphans_of,
+    owner_name,
+    version_key,
+)
+from kubectl_kudo.reading.next_commands import flags_of
+from kubectl_kudo.reading.not_in_force import not_in_force
+from kubectl_kudo.reading.owned_objects import OwnedObject
+from kubectl_kudo.reading.parameters import Parameter
+from kubectl_kudo.reading.runs import (
+    FATAL_ERROR,
+    at_fault,
+    condition_cell,
+    key_of,
+    message_of,
+    run_facts,
+    state_cell,
+    status_of,
+)
+from kubectl_kudo.reading.suspension import is_deleting, is_suspended, suspension
+from kubectl_kudo.session.blocks import Block, Cell, Column, Mark, Node, Prose, Section, Table, Tree
+from kubectl_kudo.session.cells import NONE, age, cell, printable, since
+from kubectl_kudo.session.output import JsonObject
+from kudo.api.task_messages import cause_in
+
+_LONGEST_VALUE = 60
+_MOST_SIBLINGS = 20
+"""Objects of one owner that are shown; a StatefulSet may have thousands of pods."""
+_MOST_ORPHANS = 5
+_MOST_KINDS = 5
+"""Kinds that are named; users of one namespace may list none of the cluster."""
+_HIDDEN = "<hidden>"
+_PLAN_COLUMNS: Final = (
+    "NAME",
+    Column("STATUS", kept=True),
+    Column("UPDATED", kept=True),
+    "MESSAGE",
+)
+_EVENT_COLUMNS: Final[tuple[Column | str, ...]] = (
+    *(Column(heading, kept=True) for heading in ("LAST SEEN", "TYPE", "REASON")),
+    "OBJECT",
+    Column("MESSAGE", kept=True),
+)
+_EVENT_MARKS = {"Warning": Mark.WARNING}
+
+
+def blocks_of(description: Description, now: datetime) -> list[Block]:
+    """Return what is shown, with a blank line between sections."""
+    sections = [
+        _head(description, now),
+        Section("Parameters", Table(("NAME", "VALUE", "SOURCE"), [*_parameters(description)])),
+        Section("Plans", Table(_PLAN_COLUMNS, [*_plans(description, now)])),
+        Section("Children", Tree([*map(_child, description.children)], root="")),
+        Section("Objects", Tree(_objects(description, now), root="")),
+        Section("Events", Table(_EVENT_COLUMNS, [*_events(description, now)])),
+        *_unlisted(description),
+    ]
+    return [block for section in sections for block in (Prose(), section)][1:]
+
+
+def _head(description: Description, now: datetime) -> Table:
+    metadata, instance = description.metadata, description.instance
+    rows: dict[str, str | Cell] = {
+        "Name": metadata["name"],
+        "Namespace": metadata["namespace"],
+        "Operator": cell(description.operator),
+        "Version": _version(description),
+        "Operator version": _version_name(description),
+        "Parent": cell(owner_name(instance)),
+        **({"Account": cell(account)} if (account := account_name(instance)) else {}),
+        "Age": age(metadata, now),
+        "Ready": condition_cell(_ready(instance), str(condition(instance).get("status"))),
+        "Scheduled plan": cell(description.scheduled),
+        **({"Suspended": suspension(instance)} if is_suspended(instance) else {}),
+        **({"Not in force": waiting} if (waiting := not_in_force(instance)) else {}),
+        **({"Orphans": text} if (text := _orphans(instance)) else {}),
+    }
+    columns = ("", Column("", kept=True))
+    return Table(columns, [(f"{name}:", text) for name, text in rows.items()], headers=False)
+
+
+def _orphans(instance: JsonObject) -> str:
+    found, rest = orphans_of(instance)
+    if not found:
+        return ""
+    shown = [printable(f"{one.get('kind')}/{one.get('name')}") for one in found[:_MOST_ORPHANS]]
+    more = len(found) - len(shown) + rest
+    names = f"{', '.join(shown)}{f' and {more} more' if more else ''}"
+    return f"{names} (kubectl kudo prune {flags_of(key_of(instance))})"
+
+
+def _version(description: Description) -> str:
+    if description.version is None:
+        return NONE
+    app = description.version_spec.get("appVersion")
+    text = cell(description.version_spec.get("version"))
+    return f"{text} (app version {printable(str(app))})" if app else text
+
+
+def _version_name(description: Description) -> str:
+    namespace, name = version_key(description.instance)
+    where = "" if namespace == description.metadata["namespace"] else f" in namespace {namespace}"
+    missing = "" if description.version is not None else " (missing)"
+    return f"{cell(name)}{where}{missing}"
+
+
+def _ready(instance: JsonObject) -> str:
+    found = condition(instance)
+    text = cell(found.get("status"))
+    if found.get("reason"):
+        message = printable(message_of(found))
+        text = f"{text} ({found['reason']}{f': {message}' if message else ''})"
+    return f"{text}, being deleted" if is_deleting(instance) else text
+
+
+def _parameters(description: Description) -> Iterator[Sequence[str]]:
+    for parameter in description.parameters:
+        yield printable(parameter.name), _value(parameter), parameter.source
+
+
+def _value(parameter: Parameter) -> str:
+    if parameter.value is None:
+        return NONE
+    if parameter.is_secret:
+        return _HIDDEN
+    return printable(parameter.value, _LONGEST_VALUE) or '""'
+
+
+def _plans(description: Description, now: datetime) -> Iterator[Sequence[Cell | str]]:
+    for name, entry in description.plans():
+        updated = entry.get("lastUpdatedTimestamp")
+        yield (
+            printable(name),
+            _plan_state(description, name, entry),
+            f"{since(str(updated), now)} ago" if updated else NONE,
+            printable(_plan_message(name, entry)),
+        )
+
+
+def _plan_state(description: Description, name: str, entry: JsonObject) -> Cell:
+    state, facts = description.plan_state(name, entry), run_facts(description.instance, entry)
+    return state_cell(state, f" ({', '.join(facts)})" if facts else "")
+
+
+def _plan_message(name: str, entry: JsonObject) -> str:
+    """Return the message of a plan; that of its step if it has failed."""
+    return at_fault(name, entry)[1] if status_of(entry) == FATAL_ERROR else message_of(entry)
+
+
+def _child(member: Member) -> Node:
+    plan, state = last_plan(member.instance)
+    ready = (
+        "being deleted"
+        if is_deleting(member.instance)
+        else "ready: " + cell(condition(member.instance).get("status"))
+    )
+    run = f"{plan} {state}" if plan else "no plan ran"
+    name, version = member.instance["metadata"]["name"], version_key(member.instance)[1]
+    return Node(f"{name} ({cell(version)}, {run}, {ready})", [*map(_child, member.children)])
+
+
+def _objects(description: Description, now: datetime) -> list[Node]:
+    known = {obj.metadata.get("uid") for obj in description.objects}
+    owned: dict[object, list[OwnedObject]] = defaultdict(list)
+    for obj in description.objects:
+        above = (owner.get("uid") for owner in obj.owners() if owner.get("uid") in known)
+        owned[next(above, None)].append(obj)
+    return [_object_node(obj, owned, now) for obj in owned[None]]
+
+
+def _object_node(
+    obj: OwnedObject, owned: Mapping[object, Sequence[OwnedObject]], now: datetime
+) -> Node:
+    below = owned.get(obj.metadata.get("uid"), [])
+    nodes = [_object_node(one, owned, now) for one in below[:_MOST_SIBLINGS]]
+    if len(below) > _MOST_SIBLINGS:
+        nodes.append(Node(f"… {len(below) - _MOST_SIBLINGS} more; -o json has all"))
+    return Node(_object(obj, now), nodes)
+
+
+def _object(obj: OwnedObject, now: datetime) -> str:
+    facts = [obj.step, age(obj.metadata, now)]
+    if "deletionTimestamp" in obj.metadata:
+        facts.append("being deleted")
+    return f"{obj.kind.kind}/{obj.name} ({', '.join(filter(None, facts))})"
+
+
+def _events(description: Description, now: datetime) -> Iterator[Sequence[Cell | str]]:
+    for event in description.events:
+        yield (
+            since(event.time, now) + (f" (x{event.count})" if event.count > 1 else ""),
+            Cell(printable(event.type), mark=_EVENT_MARKS.get(event.type)),
+            printable(event.reason),
+            printable(event.about),
+            printable(cause_in(event.message)),
+        )
+
+
+def _unlisted(description: Description) -> list[Block]:
+    if not description.unlisted:
+        return []
+    shown = ", ".join(description.unlisted[:_MOST_KINDS])
+    rest = len(description.unlisted) - _MOST_KINDS
+    more = f" and {rest} more; -o json has all" if rest > 0 else ""
+    return [Prose(f"Not shown, since they could not be listed: {shown}{more}")]

@@ -1,0 +1,168 @@
+"""Lists Operators, OperatorVersions and Instances as tables, as a tree or as data."""
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+
+from kubectl_kudo.reading.instance_fields import Key, version_key
+from kubectl_kudo.reading.request import Request
+from kubectl_kudo.screens.tables import Known, Style, table_of
+from kubectl_kudo.screens.tree import tree_of
+from kubectl_kudo.session.blocks import Prose
+from kubectl_kudo.session.errors import CliError, ExitCode, describe
+from kubectl_kudo.session.formats import TABLE, TREE, WIDE, show_data
+from kubectl_kudo.session.kinds import INSTANCES, OPERATOR_VERSIONS, OPERATORS
+from kubectl_kudo.session.output import JsonObject, show, talk
+from kubectl_kudo.session.session import Session
+from kubeio.errors import Forbidden, NotFound
+from kubeio.resource import Resource
+
+_TABLES = (TABLE, WIDE)
+_AT_ONCE = 10
+"""OperatorVersions that are read at the same time; one may have 1 MB."""
+_SHOWN = ("operator", "version", "appVersion")
+"""Fields of an OperatorVersion that tables show. The templates make up nearly all of it."""
+
+
+async def get(session: Session, request: Request) -> None:
+    """Print the objects; those that were found also if others of the names were not.
+
+    Raises:
+        CliError: objects of these names do not exist.
+    """
+    lists, missing = await _found(session, request)
+    if request.format in _TABLES:
+        await _print_tables(session, request, lists)
+    elif request.format == TREE:
+        namespace = None if request.everywhere else session.namespace
+        show(*tree_of(request.kinds, lists, namespace))
+    elif any(lists) or not missing:
+        objects = [obj for objects in lists for obj in objects]
+        show_data(objects, request.format, single=len(request.names) == 1)
+    _raise(missing)
+
+
+def _raise(missing: Sequence[NotFound]) -> None:
+    if len(missing) == 1:
+        raise missing[0]
+    if missing:
+        text = "\n  ".join(str(describe(error)) for error in missing)
+        raise CliError(text, code=ExitCode.NOT_FOUND)
+
+
+async def _found(
+    session: Session, request: Request
+) -> tuple[list[list[JsonObject]], list[NotFound]]:
+    """Return the objects of each kind, and the errors about names that no object has."""
+    if not request.names:
+        listed = asyncio.gather(*(_of_kind(session, request, kind) for kind in request.kinds))
+        return await listed, []
+    named = await asyncio.gather(*(_named(session, request, name) for name in request.names))
+    return (
+        [[obj for obj in named if not isinstance(obj, NotFound)]],
+        [error for error in named if isinstance(error, NotFound)],
+    )
+
+
+async def _named(session: Session, request: Request, name: str) -> JsonObject | NotFound:
+    try:
+        return await session.client.get(request.kinds[0], name, namespace=session.namespace)
+    except NotFound as error:
+        return error
+
+
+async def _of_kind(session: Session, request: Request, kind: Resource) -> list[JsonObject]:
+    listing = await session.client.list(
+        kind,
+        namespace=None if request.everywhere else session.namespace,
+        label_selector=request.selector or None,
+        transform=_without_templates if _shows_summaries(request, kind) else None,
+    )
+    return listing.items
+
+
+def _shows_summaries(request: Request, kind: Resource) -> bool:
+    return kind == OPERATOR_VERSIONS and request.format in (*_TABLES, TREE)
+
+
+def _without_templates(version: JsonObject) -> JsonObject:
+    """Return what tables show of an OperatorVersion, so that thousands of them fit in memory."""
+    spec = version.get("spec") or {}
+    return {**version, "spec": {name: spec[name] for name in _SHOWN if name in spec}}
+
+
+async def _print_tables(
+    session: Session, request: Request, lists: Sequence[Sequence[JsonObject]]
+) -> None:
+    by_kind = dict(zip(request.kinds, lists, strict=True))
+    known = Known(
+        datetime.now(UTC),
+        await _versions(session, request, by_kind),
+        _keys(by_kind[OPERATORS]) if len(by_kind) > 1 and not request.selector else None,
+    )
+    style = Style(
+        wide=request.format == WIDE,
+        namespaces=request.everywhere,
+        references=len(by_kind) > 1,
+        headers=request.headers,
+    )
+    shown = {kind: objects for kind, objects in by_kind.items() if objects}
+    tables = [table_of(kind, shown[kind], known, style) for kind in shown]
+    show(*[block for table in tables for block in (Prose(), table)][1:])
+    if not shown and not request.names:
+        where = "." if request.everywhere else f" in {session.namespace} namespace."
+        talk(f"No resources found{where}")
+
+
+async def _versions(
+    session: Session, request: Request, lists: dict[Resource, Sequence[JsonObject]]
+) -> dict[Key, JsonObject | None]:
+    """Return the OperatorVersions that the Instances name; those that may not be read are left out.
+
+    They are listed where all namespaces are, and else read one by one: few of a namespace are used.
+    """
+    wanted = {version_key(instance) for instance in lists.get(INSTANCES, ())}
+    listed = None if request.selector else lists.get(OPERATOR_VERSIONS)
+    if not request.everywhere:
+        found: dict[Key, JsonObject | None] = {_key(version): version for version in listed or ()}
+        return found | await _read_versions(session, wanted - set(found))
+    if listed is None:
+        listed = await _all_versions(session) if wanted else []
+    if listed is None:
+        return {}
+    by_key = {_key(version): version for version in listed}
+    return {key: by_key.get(key) for key in wanted}
+
+
+async def _all_versions(session: Session) -> list[JsonObject] | None:
+    try:
+        return (await session.client.list(OPERATOR_VERSIONS, transform=_without_templates)).items
+    except Forbidden:
+        return None
+
+
+async def _read_versions(session: Session, keys: Iterable[Key]) -> dict[Key, JsonObject | None]:
+    slots = asyncio.Semaphore(_AT_ONCE)
+    found: dict[Key, JsonObject | None] = {}
+
+    async def read(key: Key) -> None:
+        namespace, name = key
+        async with slots:
+            try:
+                version = await session.client.get(OPERATOR_VERSIONS, name, namespace=namespace)
+                found[key] = _without_templates(version)
+            except Forbidden:
+                return
+            except (NotFound, ValueError):  # a name that no object can have
+                found[key] = None
+
+    await asyncio.gather(*map(read, keys))
+    return found
+
+
+def _keys(objects: Iterable[JsonObject]) -> frozenset[Key]:
+    return frozenset(map(_key, objects))
+
+
+def _key(obj: JsonObject) -> Key:
+    return obj["metadata"]["namespace"], obj["metadata"]["name"]

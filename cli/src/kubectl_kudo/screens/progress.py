@@ -1,0 +1,167 @@
+"""Shows the progress of a run during a wait in lines, for all that is no terminal.
+
+They go to stderr, as the picture of `picture` does, so that stdout holds results only.
+"""
+
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Protocol, TextIO
+
+from kubectl_kudo.reading.limits_ahead import TimeLimits
+from kubectl_kudo.reading.plan_view import Explanations, shown_plan
+from kubectl_kudo.reading.runs import (
+    NEVER_RUN,
+    PENDING,
+    TERMINAL,
+    active,
+    entries,
+    message_of,
+    parts,
+    status_of,
+)
+from kubectl_kudo.reading.step_progress import details, running_tasks
+from kubectl_kudo.reading.suspension import MEANING, is_suspended, suspension
+from kubectl_kudo.session.cells import printable
+from kubectl_kudo.session.output import JsonObject
+from kubectl_kudo.session.terminal import word
+
+Clock = Callable[[], float]
+Now = Callable[[], datetime]
+_SILENCE = 60.0
+"""Seconds without a line, after which the tasks that run are told."""
+
+
+def utc_now() -> datetime:
+    """Return the time of this machine."""
+    return datetime.now(UTC)
+
+
+class Progress(Protocol):
+    """A display of the progress of a run."""
+
+    def show(self, instance: JsonObject | None) -> None:
+        """Show a new state of the Instance."""
+
+    def explain(self, explanations: Explanations) -> None:
+        """Show what is known of the objects that steps wait for."""
+
+    def tick(self) -> None:
+        """Update the elapsed time."""
+
+    def close(self, *, keep: bool = True) -> None:
+        """Stop; `keep` leaves the last output on the screen."""
+
+
+class Lines:
+    """One line for each change of the status or message of a plan, phase or step.
+
+    Leaves out runs that were over when the Instance was first shown, and a run that another one is
+    about to replace. A retry of a task, the beginning and end of a pause, and each time limit that
+    comes first have lines, too. After a minute without a line, the tasks that run have one each,
+    and the limit that comes first.
+    """
+
+    def __init__(
+        self,
+        stream: TextIO,
+        *,
+        limits: TimeLimits | None = None,
+        clock: Clock = time.monotonic,
+        now: Now = utc_now,
+    ) -> None:
+        self._stream = stream
+        self._limits = limits or TimeLimits()
+        self._clock = clock
+        self._now = now
+        self._start = self._last = clock()
+        self._running: JsonObject | None = None
+        self._paused = False
+        self._failures: dict[tuple[str, str, str], int] = {}
+        self._seen: dict[tuple[str, str], tuple[str, str]] = {}
+        self._explained: set[tuple[str, str]] = set()
+        self._told_limits: set[tuple[str, str, str]] = set()
+        self._over: set[str] | None = None
+
+    def show(self, instance: JsonObject | None) -> None:
+        if instance is None:
+            return
+        if self._over is None:
+            known = entries(instance).values()
+            self._over = {_uid(one) for one in known if status_of(one) in TERMINAL}
+        self._show_pause(instance)
+        self._running = None
+        plan, run = shown_plan(instance) or "", active(instance)
+        entry = entries(instance).get(plan)
+        if entry is None or _uid(entry) in self._over or (run and run.uid != _uid(entry)):
+            return
+        self._running = instance
+        for name, part in parts(plan, entry):
+            self._show_part(_uid(entry), name, part)
+        self._show_retries(_uid(entry), instance)
+        self._show_limit(_uid(entry), instance)
+
+    def explain(self, explanations: Explanations) -> None:
+        for name, found in explanations.items():
+            for one in found:
+                # Without its age, so that an event that is repeated is told once.
+                if (name, one.text) not in self._explained:
+                    self._explained.add((name, one.text))
+                    self._write(f"{name}: {printable(one.text)}")
+
+    def tick(self) -> None:
+        if self._running is None or self._clock() - self._last < _SILENCE:
+            return
+        if pause := suspension(self._running):
+            self._write(f"still {pause}")
+            return
+        now = self._now()
+        for name, found in details(self._running, now).items():
+            for one in found:
+                self._write(f"{name}: {one.text}")
+        if ahead := self._limits.ahead(self._running, now):
+            self._write(f"{ahead.part}: {ahead.text}")
+
+    def close(self, *, keep: bool = True) -> None:
+        pass
+
+    def _show_pause(self, instance: JsonObject) -> None:
+        if is_suspended(instance) == self._paused:
+            return
+        self._paused = not self._paused
+        name = instance["metadata"]["name"]
+        if self._paused:
+            self._write(f"instance {name} is {suspension(instance)}: {MEANING}")
+        else:
+            self._write(f"instance {name} is no longer suspended")
+
+    def _show_retries(self, uid: str, instance: JsonObject) -> None:
+        for task in running_tasks(instance):
+            key = uid, task.step, task.name
+            if task.failures > self._failures.get(key, 0):
+                self._write(f"{task.step}: {task.text(self._now())}")
+            self._failures[key] = task.failures
+
+    def _show_limit(self, uid: str, instance: JsonObject) -> None:
+        ahead = self._limits.ahead(instance, self._now())
+        if ahead is None or (uid, ahead.part, ahead.limit) in self._told_limits:
+            return
+        self._told_limits.add((uid, ahead.part, ahead.limit))
+        self._write(f"{ahead.part}: {ahead.text}")
+
+    def _show_part(self, uid: str, name: str, part: JsonObject) -> None:
+        status, message = status_of(part), message_of(part)
+        before, said = self._seen.get((uid, name), (PENDING, ""))
+        if status == NEVER_RUN or (before == status and message in {"", said}):
+            return
+        self._seen[uid, name] = status, message
+        self._write(f"{name} {status}{f' ({printable(message)})' if message else ''}")
+
+    def _write(self, text: str) -> None:
+        self._last = self._clock()
+        self._stream.write(f"{self._last - self._start:5.1f}s  {word(text)}\n")
+        self._stream.flush()
+
+
+def _uid(entry: JsonObject) -> str:
+    return str(entry.get("uid") or "")

@@ -1,0 +1,210 @@
+"""Tables of Operators, OperatorVersions and Instances.
+
+What a cell of an Instance says is true also where no reconciler runs: see `instance_fields`. An
+Instance that is being deleted is not shown as ready.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from kubectl_kudo.reading.instance_fields import (
+    Key,
+    account_name,
+    condition,
+    last_plan,
+    owner_name,
+    version_key,
+)
+from kubectl_kudo.reading.runs import condition_cell, entries, short_uid, state_cell
+from kubectl_kudo.reading.suspension import is_deleting, is_suspended
+from kubectl_kudo.session.blocks import Cell, Column, Table
+from kubectl_kudo.session.cells import NONE, UNKNOWN, age, cell, since
+from kubectl_kudo.session.formats import reference
+from kubectl_kudo.session.kinds import INSTANCES, OPERATOR_VERSIONS, OPERATORS
+from kubectl_kudo.session.output import JsonObject
+from kubeio.resource import Resource
+from kudo.api.names import LABEL_OPERATOR
+
+_DELETING = "Deleting"
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What cells say about an object that the object itself does not.
+
+    Attributes:
+        now: The time that ages are counted to.
+        versions: OperatorVersions, None for one that does not exist; one that could not be read is
+            left out.
+        operators: The Operators that exist; None if that is not known.
+    """
+
+    now: datetime
+    versions: Mapping[Key, JsonObject | None] = field(default_factory=dict)
+    operators: frozenset[Key] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """A column; those that are `wide` appear with `-o wide` only.
+
+    One that is `rare` appears only if an object has something in it, so that tables of objects
+    that do not use the field have the columns that they always had. One that is `kept` is there on
+    a terminal also if all objects have the same in it.
+    """
+
+    heading: str
+    cell: Callable[[JsonObject, Known], Cell | str]
+    wide: bool = False
+    rare: bool = False
+    kept: bool = False
+
+    def is_shown(self, objects: Iterable[JsonObject], known: Known, style: "Style") -> bool:
+        if self.wide and not style.wide:
+            return False
+        return not self.rare or any(self.cell(obj, known) != NONE for obj in objects)
+
+
+def ready(instance: JsonObject) -> str:
+    """Return the status of the condition Ready, or that the Instance is being deleted."""
+    if is_deleting(instance):
+        return _DELETING
+    return cell(condition(instance).get("status"))
+
+
+def _plan_status(instance: JsonObject, _: Known) -> Cell:
+    return state_cell(cell(last_plan(instance)[1]))
+
+
+def operator_name(instance: JsonObject, known: Known) -> str:
+    """Return the operator of an Instance, from its OperatorVersion, last run or label."""
+    version = known.versions.get(version_key(instance)) or {}
+    run = (instance.get("status") or {}).get("lastRun") or {}
+    labels = instance["metadata"].get("labels") or {}
+    return cell(
+        _in(version, "spec", "operator", "name")
+        or run.get("operator")
+        or labels.get(LABEL_OPERATOR)
+    )
+
+
+def _version(instance: JsonObject, known: Known) -> str:
+    key = version_key(instance)
+    if key not in known.versions:
+        return UNKNOWN
+    found = known.versions[key]
+    return f"{key[1] or NONE} (missing)" if found is None else cell(_in(found, "spec", "version"))
+
+
+def _app_version(instance: JsonObject, known: Known) -> str:
+    found = known.versions.get(version_key(instance)) or {}
+    return cell(_in(found, "spec", "appVersion"))
+
+
+def _suspended(instance: JsonObject, known: Known) -> str:
+    """Return for how long an Instance has been suspended."""
+    if not is_suspended(instance):
+        return NONE
+    return since(str(_in(instance, "status", "suspendedAt") or ""), known.now)
+
+
+def _retry_of(instance: JsonObject, _: Known) -> str:
+    entry = entries(instance).get(last_plan(instance)[0]) or {}
+    return cell(short_uid(entry.get("retryOf") or ""))
+
+
+def _operator_of(version: JsonObject, known: Known) -> str:
+    name = _in(version, "spec", "operator", "name")
+    key = version["metadata"].get("namespace", ""), str(name)
+    missing = bool(name) and known.operators is not None and key not in known.operators
+    return cell(name) + (" (missing)" if missing else "")
+
+
+def _in(obj: JsonObject, *path: str) -> object:
+    """Return a field, None if it or one above it is missing."""
+    value: object = obj
+    for name in path:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
+
+
+def _field(*path: str) -> Callable[[JsonObject, Known], str]:
+    return lambda obj, _: cell(_in(obj, *path))
+
+
+_AGE = _Column("AGE", lambda obj, known: age(obj["metadata"], known.now), kept=True)
+_COLUMNS: Mapping[Resource, tuple[_Column, ...]] = {
+    OPERATORS: (
+        _Column("URL", _field("spec", "url")),
+        _AGE,
+        _Column("DESCRIPTION", _field("spec", "description"), wide=True),
+    ),
+    OPERATOR_VERSIONS: (
+        _Column("OPERATOR", _operator_of),
+        _Column("VERSION", _field("spec", "version")),
+        _Column("APP VERSION", _field("spec", "appVersion")),
+        _AGE,
+    ),
+    INSTANCES: (
+        _Column("OPERATOR", operator_name),
+        _Column("VERSION", _version),
+        _Column("LAST PLAN", lambda obj, _: cell(last_plan(obj)[0])),
+        _Column("PLAN STATUS", _plan_status, kept=True),
+        _Column("READY", lambda obj, _: condition_cell(ready(obj)), kept=True),
+        _AGE,
+        _Column("APP VERSION", _app_version, wide=True),
+        _Column("OPERATOR VERSION", lambda obj, _: cell(version_key(obj)[1]), wide=True),
+        _Column("REASON", lambda obj, _: cell(condition(obj).get("reason")), wide=True),
+        _Column("PARENT", lambda obj, _: cell(owner_name(obj)), wide=True),
+        _Column("ACCOUNT", lambda obj, _: cell(account_name(obj)), wide=True, rare=True),
+        _Column("SUSPENDED", _suspended, wide=True, rare=True),
+        _Column("RETRY OF", _retry_of, wide=True, rare=True),
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """How tables look.
+
+    Attributes:
+        wide: Whether they have all columns.
+        namespaces: Whether they have the column of the namespace.
+        references: Whether names are those of kubectl, with the kind.
+        headers: Whether they have a first line.
+    """
+
+    wide: bool = False
+    namespaces: bool = False
+    references: bool = False
+    headers: bool = True
+
+
+PLAIN = Style()
+
+
+def table_of(
+    kind: Resource, objects: Iterable[JsonObject], known: Known, style: Style = PLAIN
+) -> Table:
+    """Return a table of objects of one kind."""
+    found = list(objects)
+    shown = [column for column in _COLUMNS[kind] if column.is_shown(found, known, style)]
+    columns: list[Column | str] = [
+        *(["NAMESPACE"] if style.namespaces else []),
+        Column("NAME", kind.kind.upper() if style.references else "", kept=True),
+        *(Column(column.heading, kept=column.kept) for column in shown),
+    ]
+    rows = [[*_identity(obj, style), *_cells(obj, shown, known)] for obj in found]
+    return Table(columns, rows, headers=style.headers)
+
+
+def _identity(obj: JsonObject, style: Style) -> Iterator[Cell | str]:
+    if style.namespaces:
+        yield obj["metadata"].get("namespace", "")
+    name = obj["metadata"]["name"]
+    yield Cell(reference(obj), name) if style.references else name
+
+
+def _cells(obj: JsonObject, shown: Iterable[_Column], known: Known) -> Iterator[Cell | str]:
+    return (column.cell(obj, known) for column in shown)

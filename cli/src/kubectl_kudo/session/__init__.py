@@ -1,0 +1,1 @@
+"""What every command uses: flags, the connection, reports, output, and errors with exit codes."""

@@ -1,0 +1,204 @@
+"""Declares commands and groups as data, and finds a command by the words of the command line.
+
+A command is the `COMMAND` of its module, which is imported when the words name it. Only a flag
+before the words that is not a global one imports them all.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from importlib import import_module
+
+from kubectl_kudo.session.arguments import GLOBAL_FLAGS, INSTANCE, Args, Flag, Parser
+from kubectl_kudo.session.errors import UsageError
+from kubectl_kudo.session.suggestions import closest
+
+PROGRAM = "kubectl-kudo"
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One command.
+
+    Attributes:
+        run: Runs it.
+        arguments: The positional arguments in the usage line. If they begin with `[instance]`, and
+            if there are none, a command with the flag `--instance` takes the name by position, too.
+        flags: Its own flags.
+        required: Attributes of the flags that must be given.
+        more: Further sentences of the help.
+        examples: Command lines, each with a comment above it.
+        name: Its words after the program's name; from the catalogue.
+        summary: One sentence, the first of the help; from the catalogue.
+    """
+
+    run: Callable[[Args], None]
+    arguments: str = ""
+    flags: tuple[Flag, ...] = ()
+    required: tuple[str, ...] = ()
+    more: str = ""
+    examples: tuple[tuple[str, str], ...] = ()
+    name: str = ""
+    summary: str = ""
+
+    @property
+    def names_instance(self) -> bool:
+        """Whether the name of an Instance may be given by position as well as by `--instance`."""
+        return INSTANCE in self.flags and self.usage.startswith("[instance]")
+
+    @property
+    def usage(self) -> str:
+        """The arguments and flags in the usage line."""
+        arguments = self.arguments or ("[instance]" if INSTANCE in self.flags else "")
+        return f"{arguments} [flags]".lstrip()
+
+    def parser(self) -> Parser:
+        words = f"{PROGRAM} {self.name}"
+        description = "\n\n".join(filter(None, (self.summary, self.more)))
+        return Parser(
+            words,
+            self.flags,
+            usage=f"{words} {self.usage}",
+            description=description,
+            epilog=self._examples(),
+        )
+
+    def take_instance(self, args: Args) -> None:
+        """Take the name of an Instance from its position.
+
+        Raises:
+            UsageError: more than one Instance is named.
+        """
+        if not (self.names_instance and args.arguments):
+            return
+        named = dict.fromkeys([*filter(None, [args.instance]), *args.arguments])
+        if len(named) > 1:
+            text = f"{self.name} takes one instance, not {' and '.join(named)}"
+            names_plan = any(flag.attribute == "name" for flag in self.flags)
+            hint = "; name the plan with --name=<planName>" if names_plan else ""
+            raise UsageError(text + hint)
+        [args.instance], args.arguments = named, []
+
+    def check(self, args: Args) -> None:
+        """Raise UsageError if a required flag is missing."""
+        missing = [f'"{name}"' for name in self.required if not getattr(args, name)]
+        if missing:
+            raise UsageError(f"required flag(s) {', '.join(missing)} not set")
+
+    def _examples(self) -> str:
+        shown = [f"  # {comment}\n  kubectl kudo {line}" for comment, line in self.examples]
+        return "\n\n".join(["examples:", *shown]) if shown else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A command in the catalogue: all that the help of its group shows of it.
+
+    Attributes:
+        module: The module of the command, within `kubectl_kudo`.
+        summary: One sentence.
+    """
+
+    module: str
+    summary: str
+
+    def load(self, name: str) -> Command:
+        """Import the module, and return its command with this name."""
+        command: Command = import_module(f"kubectl_kudo.{self.module}").COMMAND
+        return replace(command, name=name, summary=self.summary)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Commands under the same words; the root has none.
+
+    Attributes:
+        name: The words.
+        summary: One sentence.
+        members: Commands and groups by their words.
+        aliases: Other words for members.
+    """
+
+    name: str
+    summary: str
+    members: dict[str, "Entry | Group"] = field(default_factory=dict)
+    aliases: dict[str, str] = field(default_factory=dict)
+
+    def member(self, word: str) -> "Command | Group":
+        """Return the group or command of a word; imports a command."""
+        found = self.members[word]
+        if isinstance(found, Group):
+            return found
+        return found.load(f"{self.name} {word}".lstrip())
+
+    def help(self) -> str:
+        words = " ".join(filter(None, (PROGRAM, self.name)))
+        width = max(map(len, self.members))
+        rows = [f"  {word:<{width}}  {member.summary}" for word, member in self.members.items()]
+        parser = Parser(
+            words,
+            usage=f"{words} <command> [flags]",
+            description="\n".join([self.summary, "", "commands:", *rows]),
+            epilog=f"Run `{words} <command> --help` for details and examples.",
+        )
+        return parser.format_help()
+
+
+Found = tuple[Command | Group, list[str]]
+
+
+def find(root: Group, argv: Sequence[str]) -> Found:
+    """Return the command that the words name, and the command line without them.
+
+    Raises:
+        UsageError: a word names no command.
+    """
+    node: Command | Group = root
+    rest: list[str] = []
+    words = iter(argv)
+    for word in words:
+        if isinstance(node, Command) or word == "--":
+            return node, [*rest, word, *words]
+        if word.startswith("-") and word != "-":
+            rest.append(word)
+            if _takes_value(root, word):
+                rest.extend(_one(words))
+        elif (name := node.aliases.get(word, word)) in node.members:
+            node = node.member(name)
+        else:
+            raise UsageError(_unknown(node, word))
+    return node, rest
+
+
+def _one(words: Iterator[str]) -> Iterator[str]:
+    for word in words:
+        yield word
+        return
+
+
+def _takes_value(root: Group, word: str) -> bool:
+    """Return whether a flag before the words of the command has its value in the next word."""
+    for flag in GLOBAL_FLAGS:
+        if word in flag.names:
+            return bool(flag.value)
+    # The command is not known yet, so it could be a flag of any of them.
+    return "=" not in word and word in _flags_with_value(root)
+
+
+def _flags_with_value(group: Group) -> set[str]:
+    """Return the names of all flags of commands whose value is the next word."""
+    found: set[str] = set()
+    for member in map(group.member, group.members):
+        if isinstance(member, Group):
+            found |= _flags_with_value(member)
+        else:
+            found |= {name for flag in member.flags if flag.value for name in flag.names}
+    return found
+
+
+def _unknown(group: Group, word: str) -> str:
+    words = " ".join(filter(None, (PROGRAM, group.name)))
+    lines = [f'unknown command "{word}" for "{words}"']
+    close = closest(word, group.members, most=3)
+    if close:
+        lines += ["", "Did you mean this?", *(f"\t{name}" for name in close), ""]
+    return "\n".join([*lines, f"Run '{words} --help' for usage."])

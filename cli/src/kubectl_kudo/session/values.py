@@ -1,0 +1,42 @@
+"""Reads the parameter values of `-p` and `-P`."""
+
+from pathlib import Path
+
+from goyaml import NotTextError, decode
+from kubectl_kudo.session.arguments import Args
+from kubectl_kudo.session.errors import UsageError
+from kudo.api.problems import InvalidInput
+from kudo.parameters.sources import parse_assignments, parse_parameter_file
+
+
+def given_values(args: Args) -> dict[str, str]:
+    """Return the values of all files in their order, overridden by those of `-p`.
+
+    Raises:
+        UsageError: files or assignments cannot be parsed; the text lists all of them.
+    """
+    values: dict[str, str] = {}
+    faults: list[str] = []
+    for name in args.parameter_file:
+        try:
+            values |= parse_parameter_file(name, _text(name), spelling=True, single=True)
+        except (InvalidInput, OSError, NotTextError) as error:
+            faults.append(_fault(name, error))
+    try:
+        values |= parse_assignments(args.parameter)
+    except InvalidInput as error:
+        faults.append(str(error))
+    if faults:
+        raise UsageError(f"could not parse parameters: {', '.join(faults)}")
+    return values
+
+
+def _text(name: str) -> str:
+    return decode(Path(name).expanduser().read_bytes())
+
+
+def _fault(name: str, error: Exception) -> str:
+    if isinstance(error, InvalidInput):
+        return str(error)
+    reason = getattr(error, "strerror", None) or str(error)
+    return f"error reading from parameter file {name}: {reason}"

@@ -1,0 +1,1 @@
+"""What `kubectl kudo init` installs in a cluster, checks, upgrades and removes."""

@@ -1,0 +1,131 @@
+"""Finds, applies and deletes single objects of an installation, and waits for them."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from kubectl_kudo.session.errors import CliError, ExitCode, describe
+from kubectl_kudo.session.kinds import FIELD_MANAGER
+from kubectl_kudo.session.output import JsonObject
+from kubectl_kudo.setup.kinds import OURS, REMOVABLE, kind_of, named
+from kubeio.client import Client, Propagation
+from kubeio.errors import ApiError, ConnectionLost, NotFound, ServerError, TooManyRequests
+from kubeio.kinds import DEPLOYMENTS, STATEFUL_SETS
+from kubeio.resource import Resource
+
+_POLL: Final = 0.5
+_WITH_PODS: Final = (DEPLOYMENTS, STATEFUL_SETS)
+
+
+class StillThere(CliError):
+    """An object was deleted and still exists: a finalizer holds it."""
+
+    code = ExitCode.TIMED_OUT
+
+
+async def find(
+    client: Client, kind: Resource, name: str, namespace: str | None = None
+) -> JsonObject | None:
+    """Return an object, or None if it does not exist or its kind is not served."""
+    try:
+        return await client.get(kind, name, namespace=namespace)
+    except NotFound:
+        return None
+
+
+async def find_like(client: Client, obj: JsonObject) -> JsonObject | None:
+    """Return the object of the cluster that a manifest describes, or None."""
+    metadata = obj["metadata"]
+    return await find(client, kind_of(obj), metadata["name"], metadata.get("namespace"))
+
+
+async def apply(client: Client, obj: JsonObject) -> None:
+    """Apply an object with server-side apply and `force`, whoever manages its fields.
+
+    Raises:
+        CliError: the API server rejected it, or did not answer; the text names object and reason.
+    """
+    kind = kind_of(obj)
+    try:
+        await client.apply(kind, obj, field_manager=FIELD_MANAGER, force=True)
+    except (ApiError, ConnectionLost) as error:
+        what = named(kind, obj["metadata"]["name"])
+        raise CliError(f"failed to apply {what}: {describe(error)}") from error
+
+
+async def remove(
+    client: Client, kind: Resource, name: str, namespace: str | None = None
+) -> JsonObject | None:
+    """Delete an object; return it as it was, or None if it does not exist.
+
+    Raises:
+        CliError: the API server rejected it; the text names the object and its reason.
+    """
+    try:
+        found = await client.get(kind, name, namespace=namespace)
+        uid = found["metadata"]["uid"]
+        # A Deployment or StatefulSet is deleted after its pods: nothing runs once it is gone.
+        # No other kind waits for the garbage collector, which learns of new kinds late.
+        order: Propagation = "Foreground" if kind in _WITH_PODS else "Background"
+        await client.delete(kind, name, namespace=namespace, uid=uid, propagation=order)
+    except NotFound:
+        return None
+    except ApiError as error:
+        raise CliError(f"failed to delete {named(kind, name)}: {describe(error)}") from error
+    return found
+
+
+async def installed(client: Client, namespace: str) -> list[JsonObject]:
+    """Return the objects that `init` of this or an earlier version has installed.
+
+    Kinds that are not served are left out, as are CRDs and namespaces, which are not removed.
+    """
+    found: list[JsonObject] = []
+    for kind in REMOVABLE:
+        try:
+            place = namespace if kind.namespaced else None
+            listed = await client.list(kind, namespace=place, label_selector=OURS)
+        except NotFound:
+            continue
+        found += listed.items
+    return found
+
+
+async def until(problem: Callable[[], Awaitable[str]], seconds: float) -> str:
+    """Wait until there is no problem; return the one that is left in the end, or an empty string.
+
+    An API server that does not answer for a moment is a problem like any other.
+
+    Args:
+        problem: Returns the problem; empty if there is none.
+        seconds: Time to wait.
+    """
+    clock = asyncio.get_running_loop().time
+    deadline = clock() + seconds
+    while True:
+        try:
+            found = await problem()
+        except (ConnectionLost, ServerError, TooManyRequests) as error:
+            found = describe(error) or ""
+        if not found or clock() >= deadline:
+            return found
+        await asyncio.sleep(_POLL)
+
+
+async def until_gone(
+    client: Client, kind: Resource, name: str, namespace: str | None, seconds: float
+) -> None:
+    """Wait until an object does not exist any more.
+
+    Raises:
+        StillThere: it exists after that time.
+    """
+
+    async def still_there() -> str:
+        if await find(client, kind, name, namespace) is None:
+            return ""
+        return f"{named(kind, name)} is still there after {seconds:.0f}s"
+
+    left = await until(still_there, seconds)
+    if left:
+        raise StillThere(left)

@@ -1,0 +1,163 @@
+"""`kubectl kudo init`: installs KUDO, or updates an installation to match the manifests.
+
+The order is that of `Manifests`. The webhook configurations are applied empty, and a replica of the
+webhook fills them in once it is reachable: no request is blocked meanwhile. Only the CRDs are
+waited for, unless `--wait` is given or KUDO 0.19 is replaced.
+"""
+
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from kubectl_kudo.session.errors import CliError, ExitCode
+from kubectl_kudo.session.output import JsonObject
+from kubectl_kudo.session.report import Report
+from kubectl_kudo.setup.checks import REQUIREMENTS, Plan, check, check_rights, old_server
+from kubectl_kudo.setup.cluster import apply, find, installed, remove, until
+from kubectl_kudo.setup.digest_key import make_digest_key
+from kubectl_kudo.setup.kinds import RECONCILER, WEBHOOK, key_of, kind_of, named
+from kubectl_kudo.setup.manifests import Manifests, read_manifests
+from kubectl_kudo.setup.options import Options
+from kubectl_kudo.setup.original import Original, find_original, remove_original, stop
+from kubectl_kudo.setup.ready import not_working, trouble_of_pods, unavailable
+from kubeio.client import Client
+from kubeio.kinds import CRDS
+
+_AGAIN: Final = "Run the same command again to continue."
+
+
+async def install(
+    client: Client, options: Options, report: Report, *, upgrade: bool, take_over: bool, wait: bool
+) -> None:
+    """Check everything, then apply it step by step; the first failure ends it.
+
+    Raises:
+        CliError: a requirement is not met, a step failed, or something does not get ready in time.
+    """
+    manifests = read_manifests(options)
+    await check_rights(client, manifests.all())
+    original = await find_original(client, options.namespace)
+    plan = Plan(client, options, upgrade, original, take_over)
+    await check(plan, REQUIREMENTS)
+    installation = _Installation(client, options, report, manifests)
+    await installation.run(original)
+    if wait or original is not None:
+        await installation.wait()
+    if original is not None:
+        async for name in remove_original(client, original, options.wait_seconds):
+            report.say(f"removed {name} of KUDO 0.19")
+
+
+async def install_crds(
+    client: Client, options: Options, report: Report, crds: tuple[JsonObject, ...]
+) -> None:
+    """Apply the CRDs and nothing else.
+
+    Raises:
+        CliError: a requirement is not met, or they are not served in time.
+    """
+    await check_rights(client, crds)
+    plan = Plan(client, options, upgrade=False, original=None, take_over=False)
+    await check(plan, [old_server])
+    await _apply_crds(client, options, crds)
+    report.say("✅ installed crds")
+
+
+async def _apply_crds(client: Client, options: Options, crds: Iterable[JsonObject]) -> None:
+    for crd in crds:
+        await apply(client, crd)
+    for crd in crds:
+        name = crd["metadata"]["name"]
+
+        async def unserved(name: str = name) -> str:
+            return await not_established(client, name)
+
+        await _wait_for(unserved, options, "")
+
+
+async def not_established(client: Client, name: str) -> str:
+    """Return why a CRD is not served; empty if it is."""
+    found = await find(client, CRDS, name)
+    if found is None:
+        return f"CRD {name} is not installed"
+    if found["metadata"].get("deletionTimestamp"):
+        return f"CRD {name} is being deleted, and its objects with it"
+    conditions = (found.get("status") or {}).get("conditions") or []
+    held = {condition["type"] for condition in conditions if condition["status"] == "True"}
+    return "" if "Established" in held else f"CRD {name} is not established"
+
+
+@dataclass(frozen=True, slots=True)
+class _Installation:
+    client: Client
+    options: Options
+    report: Report
+    manifests: Manifests
+
+    async def run(self, original: Original | None) -> None:
+        await _apply_crds(self.client, self.options, self.manifests.crds)
+        self._installed("crds")
+        await self._apply(self.manifests.namespace)
+        self._installed("namespace")
+        await self._apply(self.manifests.rights)
+        self._installed("service account")
+        await self._apply(self.manifests.webhook)
+        await self._apply(self.manifests.configurations)
+        self._installed("webhook")
+        if original is not None:
+            # Only now: if the new webhook cannot start, KUDO 0.19 keeps working.
+            await self._wait(WEBHOOK)
+            await stop(self.client, original, self.options.wait_seconds)
+            self.report.say(f"stopped KUDO 0.19: {original}")
+        await make_digest_key(self.client, self.options.namespace)
+        await self._apply(self.manifests.controller)
+        await self._remove_unused()
+        self._installed("kudo controller")
+
+    async def _remove_unused(self) -> None:
+        """Remove what only an earlier version or the other source of certificates needs."""
+        kept = {key_of(obj) for obj in self.manifests.all()}
+        for obj in await installed(self.client, self.options.namespace):
+            if key_of(obj) not in kept:
+                metadata = obj["metadata"]
+                place = metadata.get("namespace")
+                await remove(self.client, kind_of(obj), metadata["name"], place)
+                self.report.say(f"removed {named(kind_of(obj), metadata['name'])}")
+
+    async def wait(self) -> None:
+        self.report.say("⌛Waiting for KUDO controller to be ready in your cluster...")
+        await self._wait(WEBHOOK)
+        await self._wait(RECONCILER)
+
+        async def problem() -> str:
+            return await not_working(self.client, self.options.namespace)
+
+        await _wait_for(problem, self.options, "watch timed out, readiness uncertain: ")
+        self.report.say("✅ KUDO is ready!")
+
+    async def _wait(self, name: str) -> None:
+        async def problem() -> str:
+            return await unavailable(self.client, name, self.options.namespace)
+
+        left = await until(problem, self.options.wait_seconds)
+        if left:
+            more = await trouble_of_pods(self.client, name, self.options.namespace)
+            seconds = self.options.wait_seconds
+            raise CliError(
+                f"watch timed out, readiness uncertain: after {seconds}s, {left}{more}\n  {_AGAIN}",
+                code=ExitCode.TIMED_OUT,
+            )
+
+    async def _apply(self, objects: Iterable[JsonObject]) -> None:
+        for obj in objects:
+            await apply(self.client, obj)
+
+    def _installed(self, step: str) -> None:
+        self.report.say(f"✅ installed {step}")
+
+
+async def _wait_for(problem: Callable[[], Awaitable[str]], options: Options, before: str) -> None:
+    left = await until(problem, options.wait_seconds)
+    if left:
+        text = f"{before}after {options.wait_seconds}s, {left}"
+        raise CliError(text, code=ExitCode.TIMED_OUT)

@@ -1,1 +1,0 @@
-"""The shell's side of the command line: completion of words, and the scripts that ask for it."""

@@ -1,1 +1,0 @@
-"""What Instances do: their runs and the Instances they own, read, awaited and drawn."""

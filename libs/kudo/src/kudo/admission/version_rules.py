@@ -1,0 +1,215 @@
+"""The rules of OperatorVersions in strict mode: what no run could use is not stored.
+
+A flat list of small pure functions over one OperatorVersion. They refuse what the engine refuses,
+and ask its own functions, so that whatever runs can be stored: unknown fields, plans without a
+strategy, and tasks and templates that no step uses all pass. What verification of packages calls a
+warning is none of theirs. They work in a worker process, as templates take long to compile.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final
+
+from gotemplate import Environment, TemplateError
+from kudo.api import OperatorVersion, Plan, Task
+from kudo.api.names import PLAN_DEPLOY, PLAN_UPDATE, PLAN_UPGRADE
+from kudo.api.problems import Problem, first_problems, listed, shown_name
+from kudo.api.task_kinds import FatalTaskError, check_task, kind_of, templates_of
+from kudo.parameters.check import check_value
+from kudo.parameters.types import is_container
+from kudo.parameters.values import FullReader
+from kudo.plans.execution import InvalidLimits, limits_of
+from kudo.plans.strategies import check_plan
+from kudo.tasks.pipe import pipes
+
+REASON: Final = "InvalidOperatorVersion"
+Rule = Callable[[OperatorVersion], Iterable[Problem]]
+Tell = Callable[[str], None]
+
+_LABEL: Final = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?")
+_SHORTEST_INSTANCE: Final = "i"
+_BEGINNINGS: Final = (PLAN_DEPLOY, PLAN_UPGRADE, PLAN_UPDATE)
+
+
+def _problem(message: str, field: str, limit: str = "") -> Problem:
+    return Problem(REASON, message, field, limit)
+
+
+def the_operator_can_be_a_label(version: OperatorVersion) -> Iterator[Problem]:
+    """All objects of a plan get the name as a label."""
+    name = version.operator_name
+    if not _LABEL.fullmatch(name):
+        yield _problem(
+            f"operator name '{shown_name(name)}' cannot be the value of a label, which all objects "
+            'of its plans get: use at most 63 letters, digits, "-", "_" and ".", with a letter or '
+            "digit at both ends",
+            "spec.operator.name",
+        )
+
+
+def a_plan_can_begin(version: OperatorVersion) -> Iterator[Problem]:
+    """An Instance begins with deploy; one of another version with upgrade, update or deploy."""
+    if not any(name in version.plans for name in _BEGINNINGS):
+        yield _problem(
+            "no Instance could use it: it has none of the plans 'deploy', 'upgrade' and 'update'",
+            "spec.plans",
+        )
+
+
+def strategies_are_known(version: OperatorVersion) -> Iterator[Problem]:
+    for name, plan in version.plans.items():
+        for problem in check_plan(shown_name(name), plan):
+            yield _problem(problem.message, _plan(name))
+
+
+def steps_name_tasks(version: OperatorVersion) -> Iterator[Problem]:
+    known = version.tasks
+    for name, plan in version.plans.items():
+        for task, field in _named(name, plan):
+            if task not in known:
+                names = listed(sorted(known)) or "none"
+                text = f"task '{shown_name(task)}' does not exist; the tasks are: {names}"
+                yield _problem(text, field)
+
+
+def tasks_can_be_built(version: OperatorVersion) -> Iterator[Problem]:
+    for task in _used(version):
+        try:
+            check_task(task)
+        except FatalTaskError as error:
+            yield _problem(str(error), _task(task))
+
+
+def tasks_name_templates(version: OperatorVersion) -> Iterator[Problem]:
+    templates = version.spec.templates or {}
+    for task in _used(version):
+        for use in templates_of(task):
+            if use.name not in templates:
+                name = shown_name(use.name)
+                text = f"template '{name}' of task '{shown_name(task.name)}' is missing"
+                yield _problem(text, f"{_task(task)}.spec.{use.field}")
+
+
+def switches_have_a_text(version: OperatorVersion) -> Iterator[Problem]:
+    """The value of a parameter that decides must be a boolean, so never an array or map."""
+    for task in _used(version):
+        name = kind_of(task).switch(task)
+        if not name:
+            continue
+        parameter, field = version.parameter(name), f"{_task(task)}.spec.parameter"
+        what = (
+            f"parameter '{shown_name(name)}' of {task.kind.lower()} task '{shown_name(task.name)}'"
+        )
+        if parameter is None:
+            yield _problem(f"{what} is not declared", field)
+        elif is_container(parameter.value_type):
+            text = f"{what} is of type {parameter.value_type}, and has to be a boolean"
+            yield _problem(text, field)
+
+
+def pipes_can_be_named(version: OperatorVersion) -> Iterator[Problem]:
+    for name in version.plans:
+        try:
+            pipes(_SHORTEST_INSTANCE, name, version)
+        except FatalTaskError as error:
+            yield _problem(str(error), _plan(name))
+
+
+def time_limits_are_durations(version: OperatorVersion) -> Iterator[Problem]:
+    for name in version.plans:
+        try:
+            limits_of(version, name, default=None)
+        except InvalidLimits as error:
+            yield from (_problem(one.message, f"spec.{one.field}") for one in error.problems)
+
+
+def defaults_are_values(version: OperatorVersion) -> Iterator[Problem]:
+    """Of their type, and of the enum. The default of a duplicate is never used."""
+    check = FullReader()
+    for parameter in version.declared.values():
+        if parameter.default is not None:
+            problem = check_value(parameter, parameter.default, check)
+            if problem is not None:
+                yield _problem(f"default: {problem.message}", problem.field, problem.limit)
+
+
+RULES: tuple[Rule, ...] = (
+    the_operator_can_be_a_label,
+    a_plan_can_begin,
+    strategies_are_known,
+    steps_name_tasks,
+    tasks_can_be_built,
+    tasks_name_templates,
+    switches_have_a_text,
+    pipes_can_be_named,
+    time_limits_are_durations,
+    defaults_are_values,
+)
+
+
+def _untold(_part: str) -> None:
+    """Tell nobody."""
+
+
+def version_problems(version: OperatorVersion, tell: Tell = _untold) -> tuple[Problem, ...]:
+    """Return why no run could use an OperatorVersion, the first 20 of many reasons.
+
+    Templates are compiled last, as they take the longest.
+
+    Args:
+        version: The OperatorVersion, within `kudo.api.bounds`.
+        tell: Called with each template before it is compiled.
+    """
+    found = [problem for rule in RULES for problem in rule(version)]
+    return first_problems([*found, *_uncompilable(version, tell)])
+
+
+def _uncompilable(version: OperatorVersion, tell: Tell) -> Iterator[Problem]:
+    # Nothing is kept: the compiled templates of one package may be as large as the memory allows.
+    environment = Environment(policy="operator", missing_key="error", cache_chars=0)
+    templates = version.spec.templates or {}
+    used = {use.name for task in _used(version) for use in templates_of(task)}
+    for name in sorted(used & templates.keys()):
+        tell(f'template "{shown_name(name)}"')
+        try:
+            environment.parse(name, templates[name])
+        except TemplateError as error:
+            hint = "; split the template" if error.limit else ""
+            text = f"template '{shown_name(name)}' cannot be compiled: {error}{hint}"
+            yield _problem(text, f"spec.templates[{shown_name(name)}]", error.limit)
+
+
+def version_warnings(version: OperatorVersion) -> tuple[str, ...]:
+    """Return what will deny changes of Instances, though their runs can use the version."""
+    unknown = sorted(
+        {p.trigger for p in version.parameters if p.trigger and p.trigger not in version.plans}
+    )
+    if not unknown:
+        return ()
+    text = f"triggers of parameters name plans that do not exist: {listed(unknown)}"
+    return (f"{text}; changes of these parameters will be denied",)
+
+
+def _used(version: OperatorVersion) -> list[Task]:
+    """Return the tasks that steps name, once each."""
+    known = version.tasks
+    names = dict.fromkeys(
+        task for name, plan in version.plans.items() for task, _ in _named(name, plan)
+    )
+    return [known[name] for name in names if name in known]
+
+
+def _named(name: str, plan: Plan) -> Iterator[tuple[str, str]]:
+    """Yield each task that steps of a plan name, with its field."""
+    for i, phase in enumerate(plan.phases or ()):
+        for j, step in enumerate(phase.steps):
+            for k, task in enumerate(step.tasks):
+                yield task, f"{_plan(name)}.phases[{i}].steps[{j}].tasks[{k}]"
+
+
+def _plan(name: str) -> str:
+    return f"spec.plans[{shown_name(name)}]"
+
+
+def _task(task: Task) -> str:
+    return f"spec.tasks[{shown_name(task.name)}]"

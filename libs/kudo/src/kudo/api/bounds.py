@@ -1,0 +1,169 @@
+"""Bounds on the number of items in KUDO objects and on the length of their texts.
+
+The schemas of the CRDs have these bounds, so the API server rejects what exceeds one. Objects that
+were stored before may exceed them (ratcheting: fields that do not change are not validated again),
+and no schema counts the items of all lists together: `too_large` finds versions that services do
+not read, and `kudo.verification.storage` packages of such versions. Packages of the community have
+some hundred parameters, some dozen templates and tasks, and plans of some dozen steps and objects.
+
+A bound on what a run goes over is as large as the event loop of the reconciler can afford, which
+serves all tenants: see "many small things" in docs/security.md.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from kudo.api.problems import shown_name
+
+PARAMETERS: Final = 2000
+ENUM: Final = 1000
+TEMPLATES: Final = 1000
+TASKS: Final = 1000
+RESOURCES: Final = 1000
+PIPE_FILES: Final = 100
+PLANS: Final = 200
+PHASES: Final = 200
+STEPS: Final = 500
+STEP_TASKS: Final = 500
+UPGRADABLE_FROM: Final = 500
+MAINTAINERS: Final = 100
+HISTORY: Final = 50
+"""Runs of the history of an Instance."""
+
+NAME: Final = 253
+"""Characters of a name, as of an object's."""
+DURATION: Final = 64
+"""Characters of a duration."""
+TEXT: Final = 16 * 1024
+"""Characters of a text for people."""
+VALUE: Final = 256 * 1024
+"""Characters of a value of a parameter."""
+TEMPLATE: Final = 1024 * 1024
+
+PLAN_STEPS: Final = 500
+"""Steps of a plan, of all its phases."""
+PHASES_IN_ALL: Final = 1000
+"""Phases of all plans: the status of an Instance has an entry for each, and for each step."""
+STEPS_IN_ALL: Final = 1000
+STEP_TASKS_IN_ALL: Final = 2000
+"""Tasks of all steps; one that several steps name counts for each."""
+ENTRIES_IN_ALL: Final = 20_000
+"""Enum values, resources, pipe files, phases, and tasks of steps of an OperatorVersion."""
+
+TASK_OBJECTS: Final = 1000
+"""Objects of all templates of a task."""
+INSTANCE_OBJECTS: Final = 2000
+"""Objects on record of an Instance: what its plans have applied, and what a run would add."""
+
+TOO_LARGE: Final = "tooLarge"
+"""Key under which caches keep the result of `too_large` instead of the spec."""
+
+_Spec = Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class _Excess:
+    """A part of an OperatorVersion with more entries than are read.
+
+    Attributes:
+        field: The part, below `spec`.
+        plan: The plan that it is of; empty for any other part.
+        count: Number of entries, as far as they were counted.
+        most: The bound.
+    """
+
+    field: str
+    count: int
+    most: int
+    plan: str = ""
+
+    def __str__(self) -> str:
+        field = self.field
+        if self.plan:
+            field = field.replace("plans", f"plans[{shown_name(self.plan)}]", 1)
+        return f"spec.{field} has {self.count} entries, more than {self.most}"
+
+
+def too_large(spec: object) -> str:
+    """Return which part of an OperatorVersion's spec is too large to be read; empty if none is.
+
+    It counts and parses nothing, and stops at the first bound that is exceeded. A part of another
+    type than its schema has counts as empty.
+    """
+    found = next(_exceeded(spec if isinstance(spec, dict) else {}), None)
+    return f"{found}; create a version with fewer" if found else ""
+
+
+def _exceeded(spec: _Spec) -> Iterator[_Excess]:
+    own = {
+        "parameters": PARAMETERS,
+        "templates": TEMPLATES,
+        "tasks": TASKS,
+        "plans": PLANS,
+        "upgradableFrom": UPGRADABLE_FROM,
+    }
+    for field, most in own.items():
+        if (count := _length(spec.get(field))) > most:
+            yield _Excess(field, count, most)
+    # From here on every list is short, except those of plans.
+    entries = 0
+    for field, count in _below(spec):
+        entries += count
+        if entries > ENTRIES_IN_ALL:
+            yield _Excess(field, entries, ENTRIES_IN_ALL)
+    # And from here on those of plans are short enough to be counted.
+    for name, plan in _plans(spec):
+        steps = sum(_length(phase.get("steps")) for phase in _objects(plan.get("phases")))
+        if steps > PLAN_STEPS:
+            yield _Excess("plans.phases.steps", steps, PLAN_STEPS, name)
+    together = {
+        "plans.phases": PHASES_IN_ALL,
+        "plans.phases.steps": STEPS_IN_ALL,
+        "plans.phases.steps.tasks": STEP_TASKS_IN_ALL,
+    }
+    sums = dict.fromkeys(together, 0)
+    for field, count in _below(spec):
+        if field in sums:
+            sums[field] += count
+    for field, most in together.items():
+        if sums[field] > most:
+            yield _Excess(field, sums[field], most)
+
+
+def _below(spec: _Spec) -> Iterator[tuple[str, int]]:
+    """Yield the length of each list in the lists of a spec."""
+    for parameter in _objects(spec.get("parameters")):
+        yield "parameters.enum", _length(parameter.get("enum"))
+    for task in _objects(spec.get("tasks")):
+        own = _object(task.get("spec"))
+        yield "tasks.spec.resources", _length(own.get("resources"))
+        yield "tasks.spec.pipe", _length(own.get("pipe"))
+    for _, plan in _plans(spec):
+        yield "plans.phases", _length(plan.get("phases"))
+    for phase in _phases(spec):
+        yield "plans.phases.steps", _length(phase.get("steps"))
+        for step in _objects(phase.get("steps")):
+            yield "plans.phases.steps.tasks", _length(step.get("tasks"))
+
+
+def _plans(spec: _Spec) -> Iterator[tuple[str, _Spec]]:
+    yield from ((name, _object(plan)) for name, plan in _object(spec.get("plans")).items())
+
+
+def _phases(spec: _Spec) -> Iterator[_Spec]:
+    for _, plan in _plans(spec):
+        yield from _objects(plan.get("phases"))
+
+
+def _object(value: object) -> _Spec:
+    return value if isinstance(value, dict) else {}
+
+
+def _objects(value: object) -> Iterator[_Spec]:
+    if isinstance(value, list):
+        yield from (item for item in value if isinstance(item, dict))
+
+
+def _length(value: object) -> int:
+    return len(value) if isinstance(value, list | dict) else 0

@@ -1,0 +1,204 @@
+"""What is a secret: fields of Secrets, names of fields and variables, and values that are known.
+
+Everything that is logged, reported or bundled asks this module.
+"""
+
+import base64
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+from urllib.parse import quote, quote_plus
+
+from kudo.api import names
+
+SECRET_FIELDS: Final = frozenset({"data", "stringData"})
+"""Fields of a Secret that hold its values."""
+COPIES: Final = frozenset(
+    {"kubectl.kubernetes.io/last-applied-configuration", names.ANNOTATION_LAST_APPLIED}
+)
+"""Annotations that contain the object once more."""
+
+_WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_LONGEST: Final = 256
+"""Characters of a name that are looked at."""
+
+_ANYWHERE: Final = (
+    *("password", "passwd", "passphrase", "secret", "token", "credential"),
+    *("apikey", "accesskey", "privatekey", "signingkey", "encryptionkey"),
+)
+"""Parts of names without separators, as in `dbpassword`; before `key` a text may have one."""
+_WORDS: Final = frozenset({"pwd", "pass", "passwds", "jwt", "htpasswd"})
+_WORDS_OF_USERS: Final = frozenset({"key", "keys", "auth", "pin", "salt"})
+"""Words that Kubernetes uses for other things, as in `topologyKey`."""
+_REFERENCES: Final = frozenset(
+    {
+        *("name", "names", "namespace", "ref", "refs", "reference", "references", "selector"),
+        *("file", "files", "path", "paths", "dir", "mount", "policy"),
+        *("seconds", "ttl", "expiration", "expiry", "timeout", "length", "size", "count"),
+        *("type", "kind", "version", "enabled", "required", "mode"),
+    }
+)
+"""Last words of names of fields that say where a secret is, or what it is like."""
+
+NAMED: Final = "|".join(
+    (*(re.sub("key$", "[-_]?key", part) for part in _ANYWHERE), r"\bpwd"),
+)
+"""Pattern of such a part in a text."""
+NOT_REFERENCED: Final = rf"(?!s?[-_]?(?:{'|'.join(sorted(_REFERENCES))})\b)"
+"""Pattern of what does not follow it: the last word of a reference."""
+
+MARK: Final = "(redacted)"
+MOST_VALUES: Final = 500
+"""Each of them is looked for in every line of every log."""
+
+_SHORTEST: Final = 4
+"""Characters. What is shorter occurs everywhere by chance; it is redacted only in its place."""
+_LONG: Final = 8
+"""Characters from which on a value is replaced inside words, too."""
+_MOST_LINES: Final = 100
+_LINE: Final = re.compile(r"[^\r\n]+")
+_COMMON: Final = frozenset(
+    {
+        *("true", "false", "null", "none", "default", "enabled", "disabled", "required"),
+        *("localhost", "127.0.0.1", "0.0.0.0", "admin", "root", "user", "username", "postgres"),  # noqa: S104
+        *("prefer", "require", "disable", "info", "debug", "Opaque", "test", "production"),
+    }
+)
+_CERTIFICATE: Final = "-----BEGIN CERTIFICATE-----"
+_PRIVATE: Final = "PRIVATE KEY-----"
+
+
+def is_secret(obj: Mapping[str, object]) -> bool:
+    """Return whether an object is a Secret, in whatever version."""
+    api_version = obj.get("apiVersion")
+    return obj.get("kind") == "Secret" and "/" not in str(api_version)
+
+
+def is_sensitive(name: str, *, of_user: bool = False) -> bool:
+    """Return whether a value of this name is a secret.
+
+    Args:
+        name: As it stands, such as `DB_PASSWORD` or `apiKey`.
+        of_user: Whether a user chose the name, as that of a parameter, an environment variable or
+            a key of a ConfigMap. Then `key` alone is enough.
+    """
+    words = [word.lower() for word in _WORD.findall(name[:_LONGEST])]
+    if not words or words[-1] in _REFERENCES:
+        return False
+    joined = "".join(words)
+    if any(part in joined for part in _ANYWHERE) or not _WORDS.isdisjoint(words):
+        return True
+    return of_user and "public" not in words and not _WORDS_OF_USERS.isdisjoint(words)
+
+
+class KnownValues:
+    """Collects secret values, and replaces them in texts.
+
+    Args:
+        public: Names that stay readable although a secret is the same, such as that of the
+            namespace.
+
+    Attributes:
+        overflow: Whether there were more than `MOST_VALUES`; the rest is not looked for.
+    """
+
+    def __init__(self, public: Iterable[str] = ()) -> None:
+        self.overflow = False
+        self._public = _COMMON | set(public)
+        self._values: set[str] = set()
+        self._forms: tuple[str, ...] | None = None
+        self._words: re.Pattern[str] | None = None
+
+    def __contains__(self, value: str) -> bool:
+        return value in self._values
+
+    @property
+    def longest(self) -> int:
+        """Return the length of the longest form of a value."""
+        return max(map(len, self._all_forms()), default=0)
+
+    def make_public(self, names: Iterable[str]) -> None:
+        """Keep these names readable; to be called before values are added."""
+        self._public |= set(names)
+
+    def add(self, value: str) -> None:
+        """Add a secret value; of one with several lines, each line as well.
+
+        Private keys are found line by line by what they look like, and certificates are no secret:
+        the configuration of a webhook contains one.
+        """
+        if _PRIVATE not in value and _CERTIFICATE in value:
+            return
+        self._add(value.strip())
+        lines = _LINE.findall(value)
+        if len(lines) > 1 and _PRIVATE not in value:
+            for line in lines[:_MOST_LINES]:
+                if len(line.strip()) >= _LONG:
+                    self._add(line.strip())
+
+    def replace(self, text: str) -> str:
+        """Return the text with a mark in the place of each value."""
+        for form in self._all_forms():
+            if form in text:
+                text = text.replace(form, MARK)
+        return self._words.sub(MARK, text) if self._words else text
+
+    def _add(self, value: str) -> None:
+        if len(value) < _SHORTEST or value in self._public or value in self._values:
+            return
+        if value == MARK:
+            return
+        if len(self._values) >= MOST_VALUES:
+            self.overflow = True
+            return
+        self._values.add(value)
+        self._forms = None
+
+    def _all_forms(self) -> tuple[str, ...]:
+        """Return what is looked for, the longest first: a value may be part of another one."""
+        if self._forms is None:
+            long = [value for value in self._values if len(value) >= _LONG]
+            short = [value for value in self._values if len(value) < _LONG]
+            forms = {form for value in long for form in _forms_of(value)}
+            forms |= {_encoded(value) for value in short}
+            self._forms = tuple(sorted(forms, key=lambda form: (-len(form), form)))
+            self._words = _pattern_of(short)
+        return self._forms
+
+
+def _pattern_of(words: list[str]) -> re.Pattern[str] | None:
+    if not words:
+        return None
+    alternatives = "|".join(map(re.escape, sorted(words, key=lambda word: (-len(word), word))))
+    return re.compile(f"(?<![A-Za-z0-9])(?:{alternatives})(?![A-Za-z0-9])")
+
+
+def _forms_of(value: str) -> Iterator[str]:
+    yield value
+    yield json.dumps(value)[1:-1]
+    yield json.dumps(value, ensure_ascii=False)[1:-1]
+    yield quote(value, safe="")
+    yield quote_plus(value)
+    yield _encoded(value)
+    yield from _parts_of_base64(value.encode("utf-8", "surrogatepass"))
+
+
+def _encoded(value: str) -> str:
+    return base64.b64encode(value.encode("utf-8", "surrogatepass")).decode().rstrip("=")
+
+
+def _parts_of_base64(value: bytes) -> Iterator[str]:
+    """Yield what the base64 of a text that contains the value contains.
+
+    Base64 depends on the position modulo 3. At each the first and the last character depend on
+    what stands beside the value, and are left out.
+    """
+    for before in range(3):
+        padded = b"\0" * before + value
+        padded += b"\0" * (-len(padded) % 3)
+        first = -(-before * 8 // 6)
+        last = (before + len(value)) * 8 // 6
+        text = base64.b64encode(padded).decode()[first:last]
+        yield text
+        yield text.replace("+", "-").replace("/", "_")

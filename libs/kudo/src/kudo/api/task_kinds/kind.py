@@ -1,0 +1,212 @@
+"""What a kind of task is.
+
+All that differs from kind to kind is asked of the kind: checks, rights, previews, pages and
+commands follow from it. `kudo_reconciler.execution.tasks` has how tasks of each kind run.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from enum import Enum
+from types import MappingProxyType
+from typing import Any, Final, Literal, NamedTuple, Protocol
+
+from kudo.api.task_kinds.fields import TaskFields
+
+JsonObject = dict[str, Any]
+Path = tuple[str | int, ...]
+Parameters = Callable[[], Mapping[str, object]]
+"""Returns the values of parameters as templates see them, once a task has asked for them."""
+USE_DUMMY: Final = "if that's what you need, use a Dummy task instead"
+
+
+class Action(Enum):
+    """What a task does with objects.
+
+    Attributes:
+        APPLY: Server-side apply, after a read if it exists.
+        DELETE: Read and delete; a cluster-scoped object that others share is patched instead.
+        TOGGLE: Either, by the value of a parameter.
+        OWN: Apply and, since the template asks for it, delete with the Instance.
+        PRUNE: Apply, and delete once no plan applies it any more.
+        READ: Read alone.
+    """
+
+    APPLY = "apply"
+    DELETE = "delete"
+    TOGGLE = "toggle"
+    OWN = "own"
+    PRUNE = "prune"
+    READ = "read"
+
+
+class TemplateUse(NamedTuple):
+    """A template that a task names.
+
+    Attributes:
+        name: Of the template.
+        path: Of the field in the spec of the task.
+        optional: Whether the task can do without one.
+    """
+
+    name: str
+    path: Path
+
+    @property
+    def field(self) -> str:
+        """The path in the words of error messages: `resources[0]`."""
+        head, *rest = self.path
+        return str(head) + "".join(f"[{one}]" for one in rest)
+
+
+class Shown(NamedTuple):
+    """What a task does with one object, as a preview shows it.
+
+    Attributes:
+        action: `nothing` where there is no object.
+        template: Name of the template; empty where the object is not from one.
+        object: The object.
+        remark: What is to be known of the object; empty for one that is as its template says.
+    """
+
+    action: Literal["apply", "delete", "read", "nothing"]
+    template: str = ""
+    object: JsonObject | None = None
+    remark: str = ""
+
+
+class Preview(Protocol):
+    """Renders the templates of a task without a cluster; raises what the preview ends with."""
+
+    @property
+    def task(self) -> TaskFields:
+        """Return the task."""
+
+    def parameters(self) -> Mapping[str, object]:
+        """Return the values of parameters as templates see them."""
+
+    def objects(self, template: str) -> list[JsonObject]:
+        """Return the objects that a template renders to."""
+
+    def pod(self, template: str) -> JsonObject:
+        """Return the pod that a template renders to."""
+
+    def child(self) -> JsonObject:
+        """Return the Instance that the task describes."""
+
+
+class Needing(Protocol):
+    """Takes down what a task sends, and why."""
+
+    def need(self, api_version: str, kind: str, action: Action, template: str = "") -> None:
+        """Add that objects of a kind are worked on."""
+
+    def copy_files(self, template: str) -> None:
+        """Add that commands run in the pod of a template, to copy files."""
+
+    def add_child(self) -> None:
+        """Have the plans of the Instance looked at that the task describes."""
+
+
+class Kind:
+    """A kind of task; `KINDS` has one of each.
+
+    Attributes:
+        name: As packages write it.
+        does: What a task of the kind does, for tables.
+        needed: Fields of its spec that it needs, as packages write them.
+        optional: Fields that it can have as well.
+        action: What it does with the objects of its `resources`; None if it has none.
+        recorded_first: Whether its end is stored before anything of the next task of its step is
+            sent: it must not run again after that.
+        owns: Whether objects that it makes have the Instance as their owner.
+        begins_with: What the spec of a new task has, whatever else is asked.
+    """
+
+    name: str
+    does: str
+    needed: tuple[str, ...] = ()
+    optional: tuple[str, ...] = ()
+    action: Action | None = None
+    recorded_first: bool = False
+    owns: bool = False
+    begins_with: "Mapping[str, bool]" = MappingProxyType({})
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """All fields that its spec can have."""
+        return self.needed + self.optional
+
+    @property
+    def applies(self) -> bool:
+        """Whether it may apply the objects of its `resources`."""
+        return self.action in {Action.APPLY, Action.TOGGLE}
+
+    def problems(self, task: TaskFields) -> Iterator[str]:
+        """Yield why no engine can run a task, in the words of KUDO 0.19."""
+        if self.action is not None and not task.spec.resources:
+            yield f"{self.name.lower()} task '{task.name}' has an empty resource list. {USE_DUMMY}"
+
+    def problems_as_written(self, task: TaskFields) -> Iterator[str]:
+        """Yield the problems of a task of a package, to which installing may add something."""
+        return self.problems(task)
+
+    def installation_problems(self, _task: TaskFields) -> Iterator[str]:
+        """Yield why KUDO 0.19 does not install a task, besides templates that are missing."""
+        return iter(())
+
+    def templates(self, task: TaskFields) -> Iterator[TemplateUse]:
+        """Yield the templates that a task needs."""
+        if self.action is not None:
+            for number, name in enumerate(task.spec.resources or ()):
+                yield TemplateUse(name, ("resources", number))
+
+    def switch(self, _task: TaskFields) -> str | None:
+        """Return the parameter that has to be a boolean; empty if it is missing, None if none."""
+        return None
+
+    def only_deletes(self, _task: TaskFields, _parameters: Parameters) -> bool:
+        """Return whether a task creates nothing.
+
+        Raises:
+            FatalTaskError: a parameter that decides cannot be used.
+        """
+        return self.action is Action.DELETE
+
+    def never_waits(self, _task: TaskFields) -> bool:
+        """Return whether a task ends with its first attempt.
+
+        A Delete that does not wait does not: a deletion that is rejected for now is retried.
+        """
+        return False
+
+    def add_needs(self, _task: TaskFields, _needs: Needing) -> None:
+        """Add what a task sends besides the objects of its `resources`."""
+
+    def shown(self, preview: Preview) -> Iterator[Shown]:
+        """Yield what a task does, with its objects."""
+        if self.action is None:
+            yield Shown("nothing")
+            return
+        for template in dict.fromkeys(preview.task.spec.resources or ()):
+            for obj in preview.objects(template):
+                yield Shown(self._does(preview), template, obj)
+
+    def _does(self, preview: Preview) -> Literal["apply", "delete", "read"]:
+        if self.action is Action.READ:
+            return "read"
+        return "delete" if self.only_deletes(preview.task, preview.parameters) else "apply"
+
+    def word(self) -> str:
+        """Return its name in a tree of plans."""
+        return self.name.lower()
+
+    def listed(self, task: TaskFields) -> str:
+        """Return what a table of tasks shows of its templates."""
+        return f"[{' '.join(task.spec.resources or ())}]"
+
+    def parts(self, task: TaskFields) -> Iterator[tuple[str, str]]:
+        """Yield what a tree of plans shows below a task: a word, which may be empty, and a name."""
+        switch = self.switch(task)
+        if switch is not None:
+            yield "parameter", switch
+        for use in self.templates(task):
+            yield "", use.name

@@ -1,0 +1,244 @@
+"""Advice on what to do about a rejected write, where the API server does not say it.
+
+Advice is for what users of KUDO have reported: fields that cannot change, values of a wrong type,
+missing rights, quotas, and webhooks that do not answer. The first rule that matches wins. Rules
+match texts of the API server that are stable across its versions. Other messages stand alone.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from kudo.objects.errors.webhooks import unreached_webhook
+
+_MOST_FIELDS: Final = 5
+_LONGEST_FIELD: Final = 120
+
+_IMMUTABLE: Final = re.compile(
+    r"\bimmutable\b|may not change once set|cannot change roleRef|may not be changed in an update"
+    r"|updates to \w+ spec for fields other than|pod updates may not "
+)
+_SERVER_SIDE: Final = re.compile(
+    r"failed to create typed patch object|failed to convert new object"
+)
+_TYPE: Final = re.compile(r"\s\.(?P<field>\S+): expected (?P<type>string|numeric|boolean|list|map)")
+_CONVERSION: Final = re.compile(r"cannot (?:convert|unmarshal) |illegal base64")
+_RIGHT: Final = re.compile(
+    r'cannot (?P<verb>\w+) resource "(?P<resource>[^"]+)" in API group "(?P<group>[^"]*)"'
+)
+_ACCOUNT: Final = re.compile(
+    r'\b[Uu]ser "(?P<user>system:serviceaccount:(?P<namespace>[-a-z0-9]+):'
+    r'(?P<account>[-.a-z0-9]+))"'
+)
+_SERVICE_ACCOUNT: Final = "system:serviceaccount:"
+_USER: Final = re.compile(r'\b[Uu]ser "(?P<user>[^"]{1,253})" cannot impersonate')
+_IMPERSONATE: Final = re.compile(
+    r'cannot (?:impersonate resource "serviceaccounts" in API group ""'
+    r"|impersonate:\S+ resource "
+    r"|impersonate-on:\S+ resource )"
+    r'.*?(?: in the namespace "(?P<namespace>[^"]*)"| at the cluster scope|$)'
+)
+_BLOCKS_OWNER: Final = "cannot set blockOwnerDeletion"
+_ESCALATION: Final = "grant RBAC permissions not currently held"
+_QUOTA: Final = re.compile(r"(?:exceeded|failed) quota: (?P<name>[^,: ]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class _Rejection:
+    """A rejected write; `causes` are pairs of field and message."""
+
+    kind: str
+    status: int
+    message: str
+    causes: Sequence[tuple[str, str]]
+    account: str = ""
+
+    def fields(self, pattern: re.Pattern[str]) -> str:
+        """Return the fields whose cause matches a pattern, as one text; empty if none does."""
+        found = dict.fromkeys(field for field, text in self.causes if pattern.search(text))
+        return _listed(field for field in found if field and field != "<nil>")
+
+
+def advice(
+    kind: str,
+    status: int,
+    message: str,
+    causes: Sequence[tuple[str, str]],
+    *,
+    account: str = "",
+) -> str:
+    """Return what to do about a rejected write: empty, or one clause without a final period.
+
+    Args:
+        kind: Kind of the object that was rejected.
+        status: HTTP status of the answer.
+        message: `message` of the answer.
+        causes: `field` and `message` of each of `details.causes`.
+        account: The user name of the account that sent it; empty for the reconciler itself.
+    """
+    rejection = _Rejection(kind, status, message, causes, account)
+    return next(filter(None, (rule(rejection) for rule in _RULES)), "")
+
+
+def _immutable(rejection: _Rejection) -> str:
+    fields = rejection.fields(_IMMUTABLE)
+    if not fields:
+        return ""
+    way = _WAYS.get(rejection.kind, _DELETE_OR_RENAME).format(kind=rejection.kind)
+    if fields == "spec" and rejection.kind in ("StatefulSet", "Pod"):
+        # The server names the fields that may be changed, never those that were.
+        return f"the other fields cannot be changed on an existing {rejection.kind}: {way}"
+    return f"{fields} cannot be changed on an existing object: {way}"
+
+
+_DELETE_OR_RENAME: Final = (
+    "delete the {kind} in an earlier step (a Delete task) or give it another name"
+)
+_WAYS: Final = {
+    "StatefulSet": f"{_DELETE_OR_RENAME}; its PersistentVolumeClaims stay when it is deleted",
+    "PersistentVolumeClaim": "keep them as they are, or use a claim of another name; "
+    "deleting this one gives up its data",
+    "PersistentVolume": "keep them as they are, or use a volume of another name",
+    "ConfigMap": f"{_DELETE_OR_RENAME}, such as one with a hash of its content",
+    "Secret": f"{_DELETE_OR_RENAME}, such as one with a hash of its content",
+}
+
+
+def _wrong_type(rejection: _Rejection) -> str:
+    if rejection.status != 500 or not _SERVER_SIDE.match(rejection.message):
+        return ""
+    if match := _TYPE.search(rejection.message):
+        return f"{_short(match['field'])} {_EXPECTED[match['type']]}"
+    if "quantities must match" in rejection.message:
+        return "write quantities such as 500m, 2 or 10Gi"
+    if _CONVERSION.search(rejection.message):
+        return "a value has the wrong type: `kubectl explain` shows the fields of the kind"
+    return ""
+
+
+_EXPECTED: Final = {
+    "string": "must be text: put quotes around the value in the template",
+    "numeric": "must be a number: leave out quotes around the value in the template",
+    "boolean": "must be true or false, without quotes in the template",
+    "list": "must be a list: check dashes and indentation in the template",
+    "map": "must be a mapping: check dashes and indentation in the template",
+}
+
+
+def _no_impersonation(rejection: _Rejection) -> str:
+    match = _IMPERSONATE.search(rejection.message) if rejection.status == 403 else None
+    if match is None:
+        return ""
+    if not match["namespace"]:
+        return (
+            "what acts on cluster-scoped objects needs tenancy.clusterScopedKinds of the chart; "
+            "the plan then continues"
+        )
+    namespace, user = match["namespace"], _USER.search(rejection.message)
+    let = f"let KUDO's reconciler act as the accounts of namespace {namespace}"
+    if user is not None and not user["user"].startswith(_SERVICE_ACCOUNT):
+        # Outside of the cluster, as a local one has it: no chart gives it rights.
+        return (
+            f"{let}: apply what `kubectl kudo rbac --namespace {namespace}` prints, with User "
+            f"{user['user']} as its subject; the plan then continues"
+        )
+    return (
+        f"{let}: apply what `kubectl kudo rbac --namespace {namespace}` prints, or add the "
+        "namespace to tenancy.namespaces of the chart; the plan then continues"
+    )
+
+
+def _no_right_of_account(rejection: _Rejection) -> str:
+    """Advise an account whose own rights are missing: its namespace gives them, not the chart."""
+    user = _ACCOUNT.search(rejection.message) if rejection.status == 403 else None
+    if user is None or user["user"] != rejection.account:
+        return ""
+    match = _RIGHT.search(rejection.message)
+    if match is None and _ESCALATION not in rejection.message:
+        return ""
+    what = "the permissions that it is to grant"
+    if match is not None:
+        what = f"permission to {match['verb']} {_resource(match)}"
+    return (
+        f"give ServiceAccount {user['account']} {what}: `kubectl kudo rbac --instance NAME "
+        f"-n {user['namespace']}` prints all that the plans need; the plan then continues"
+    )
+
+
+def _blocks_its_owner(rejection: _Rejection) -> str:
+    """Advise an account that may not set the owner reference of what it applies."""
+    if rejection.status != 403 or _BLOCKS_OWNER not in rejection.message:
+        return ""
+    if not rejection.account:
+        return ""
+    _, _, namespace, name = rejection.account.split(":", 3)
+    return (
+        f"give ServiceAccount {name} permission to update instances.kudo.dev/finalizers: "
+        f"`kubectl kudo rbac --instance NAME -n {namespace}` prints all that the plans need; the "
+        "plan then continues"
+    )
+
+
+def _no_right(rejection: _Rejection) -> str:
+    match = _RIGHT.search(rejection.message) if rejection.status == 403 else None
+    if match is None:
+        return ""
+    return (
+        f"grant KUDO's reconciler permission to {match['verb']} {_resource(match)}, or all that a "
+        "plan needs (get, list, watch, create, patch, delete), with a ClusterRole that has the "
+        'label rbac.kudo.dev/aggregate-to-reconciler: "true"; the plan then continues'
+    )
+
+
+def _resource(right: re.Match[str]) -> str:
+    return f"{right['resource']}.{right['group']}" if right["group"] else right["resource"]
+
+
+def _escalation(rejection: _Rejection) -> str:
+    if rejection.status == 403 and _ESCALATION in rejection.message:
+        return "KUDO's reconciler can grant only permissions that it has: grant it these first"
+    return ""
+
+
+def _quota(rejection: _Rejection) -> str:
+    match = _QUOTA.search(rejection.message) if rejection.status == 403 else None
+    if match is None:
+        return ""
+    if match[0].startswith("failed"):
+        return f"ResourceQuota {match['name']} requires these values: set them in the template"
+    return (
+        f"raise ResourceQuota {match['name']} or delete objects that it counts; "
+        "the plan then continues"
+    )
+
+
+def _webhook_away(rejection: _Rejection) -> str:
+    webhook = unreached_webhook(rejection.message) if rejection.status >= 500 else None
+    if webhook is None:
+        return ""
+    behind = f" behind Service {webhook.namespace}/{webhook.service}" if webhook.service else ""
+    return f"the plan continues as soon as webhook {webhook.name} answers: see its pods{behind}"
+
+
+_RULES: Final[tuple[Callable[[_Rejection], str], ...]] = (
+    _immutable,
+    _wrong_type,
+    _no_impersonation,
+    _no_right_of_account,
+    _blocks_its_owner,
+    _no_right,
+    _escalation,
+    _quota,
+    _webhook_away,
+)
+
+
+def _listed(fields: Iterable[str]) -> str:
+    first = [_short(field) for field in fields]
+    more = ["..."] if len(first) > _MOST_FIELDS else []
+    return ", ".join(first[:_MOST_FIELDS] + more)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST_FIELD else f"{text[:_LONGEST_FIELD]}..."

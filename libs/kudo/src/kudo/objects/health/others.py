@@ -1,0 +1,104 @@
+"""Health of claims, Services, CustomResourceDefinitions, Namespaces and APIServices."""
+
+from kudo.api import JsonObject
+from kudo.objects.health.generic import is_current
+from kudo.objects.health.reading import (
+    condition,
+    explained,
+    is_false,
+    is_terminating,
+    is_true,
+    items,
+    mapping,
+    metadata,
+    name,
+    own_message,
+    spec,
+    status,
+    text,
+    where,
+)
+from kudo.objects.health.result import HEALTHY, Health, failed, waiting
+
+_SELECTED_NODE = "volume.kubernetes.io/selected-node"
+
+
+def persistent_volume_claim(obj: JsonObject) -> Health:
+    """Return the health of a claim so that no plan waits for pods of its own later steps.
+
+    * Bound is healthy, also while the volume is being expanded: that may need a restart of the pod,
+      which may be a later step.
+    * Lost is terminal: the volume is gone, and the data with it.
+    * Pending is healthy, where kstatus waits. With a class of volumeBindingMode
+      WaitForFirstConsumer, the default of most clusters, no volume is made before a pod uses the
+      claim, and packages apply claims in a step before the pods. The claim does not tell the mode
+      of its class. Whoever uses the claim waits for the volume anyway, and so does the step that
+      waits for its pods.
+    * Pending with a selected node is waited for: a pod that uses the claim was scheduled there, and
+      until the provisioner is done or gives up (it takes the annotation off then) no other node
+      will do. No later step can help with that.
+    """
+    phase = text(status(obj).get("phase"))
+    claim = f"persistentvolumeclaim {where(obj)}"
+    if phase == "Lost":
+        return failed(f"{claim} has lost its volume {text(spec(obj).get('volumeName'))}".rstrip())
+    node = text(mapping(metadata(obj).get("annotations")).get(_SELECTED_NODE))
+    if phase == "Pending" and node:
+        return waiting(f"{claim} is not bound: its volume is being provisioned for node {node}")
+    return HEALTHY
+
+
+def service(obj: JsonObject) -> Health:
+    """Healthy if the Service has the addresses of its type."""
+    described = f"service {where(obj)}"
+    kind = spec(obj).get("type")
+    if kind == "ExternalName":
+        return HEALTHY
+    if not spec(obj).get("clusterIP"):
+        return waiting(f"{described} does not have cluster IP address")
+    if kind != "LoadBalancer" or spec(obj).get("externalIPs"):
+        return HEALTHY
+    if mapping(status(obj).get("loadBalancer")).get("ingress"):
+        return HEALTHY
+    return waiting(
+        f"{described} does not have load balancer ingress IP address; "
+        "a controller of the cluster for Services of type LoadBalancer has to assign one"
+    )
+
+
+def custom_resource_definition(obj: JsonObject) -> Health:
+    """Healthy if the CustomResourceDefinition is served.
+
+    Names that another definition has taken are terminal, once they are known to be these names.
+    """
+    names_accepted = condition(obj, "NamesAccepted")
+    if is_true(condition(obj, "Established")):
+        return HEALTHY
+    if is_false(names_accepted) and is_current(obj, names_accepted):
+        return failed(f"CRD {name(obj)} has failed terminally: {own_message(names_accepted)}")
+    conditions = " ".join(map(_listed, items(status(obj).get("conditions"))))
+    return waiting(f"CRD {name(obj)} is not healthy ( Conditions: [{conditions}] )")
+
+
+def _listed(found: JsonObject) -> str:
+    fields = (text(found.get(field)) for field in ("type", "status", "reason", "message"))
+    return f"{{{' '.join(filter(None, fields))}}}"
+
+
+def namespace(obj: JsonObject) -> Health:
+    """Healthy if the Namespace is active."""
+    phase = text(status(obj).get("phase")) or "Unknown"
+    if is_terminating(obj):
+        phase = "Terminating"
+    if phase == "Active":
+        return HEALTHY
+    return waiting(f"namespace {name(obj)} is not active: {phase}")
+
+
+def api_service(obj: JsonObject) -> Health:
+    """Healthy if the server behind the APIService is available."""
+    available = condition(obj, "Available")
+    if is_true(available):
+        return HEALTHY
+    detail = explained(available) or "Unknown"
+    return waiting(f"apiservice {name(obj)} is not available: {detail}")

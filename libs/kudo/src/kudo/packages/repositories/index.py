@@ -1,0 +1,223 @@
+"""Reads and writes the index of a repository, `index.yaml` in the format of KUDO 0.19.
+
+    apiVersion: v1
+    entries:
+      kafka:
+      - {name: kafka, operatorVersion: 1.3.3, appVersion: 2.5.1, urls: [...], digest: ...}
+    generated: "2021-07-02T10:00:00Z"
+
+As in Go, keys match whatever their case. Fields that KUDO does not know are kept.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from goyaml import YamlError, dump, load
+from kudo.api.problems import InvalidInput, Problem, shown, shown_name
+from kudo.packages.repositories.entry import Entry, Maintainer
+from kudo.packages.repositories.mappings import folded, unknown
+
+INDEX_FILE: Final = "index.yaml"
+MAX_INDEX: Final = 8 * 1024 * 1024
+"""Bytes of an index; 1,000 packages take about half a megabyte."""
+
+_API_VERSION: Final = "v1"
+_TOP: Final = ("apiVersion", "entries", "generated")
+_ENTRY: Final = (
+    *("name", "operatorVersion", "appVersion", "description", "maintainers"),
+    *("urls", "digest", "removed", "deprecated"),
+)
+_DIGEST: Final = re.compile(r"(?:sha256:)?([0-9a-fA-F]{64})")
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """The index of a repository.
+
+    Attributes:
+        entries: The versions of each package, by its name, in the order of the file.
+        generated: When the index was written, in RFC 3339; empty if unknown.
+        api_version: The version of the format.
+        others: Fields that KUDO does not know.
+        warnings: Why entries were left out.
+    """
+
+    entries: Mapping[str, tuple[Entry, ...]]
+    generated: str = ""
+    api_version: str = _API_VERSION
+    others: Mapping[str, object] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+    def all(self) -> Iterator[Entry]:
+        """Yield all versions of all packages."""
+        for entries in self.entries.values():
+            yield from entries
+
+
+class _Unusable(ValueError):
+    """An entry has a field of another type than it should have."""
+
+
+def read_index(content: bytes) -> Index:
+    """Return the index in a file.
+
+    An entry with a field of a wrong type is left out with a warning, so that the other packages of
+    the repository can still be installed.
+
+    Raises:
+        InvalidInput: the content is no index, is too large, or a package lacks its version.
+    """
+    document = _document(content)
+    top = folded(document)
+    api_version, entries = top.get("apiversion"), top.get("entries")
+    if not api_version:
+        raise _invalid("validating index file: no API version defined")
+    if entries is not None and not isinstance(entries, dict):
+        raise _invalid("unmarshalling index file: entries must be a mapping")
+    warnings: list[str] = []
+    found = {name: tuple(_entries(name, each, warnings)) for name, each in (entries or {}).items()}
+    generated = top.get("generated")
+    return Index(
+        entries=found,
+        generated=generated if isinstance(generated, str) else "",
+        api_version=str(api_version),
+        others=unknown(document, _TOP),
+        warnings=tuple(warnings),
+    )
+
+
+def _document(content: bytes) -> dict[str, object]:
+    if len(content) > MAX_INDEX:
+        raise _invalid(f"the index is larger than {MAX_INDEX} bytes")
+    try:
+        document = load(content)
+    except YamlError as error:
+        text = f"unmarshalling index file: line {error.line}: {shown(error.message, 200)}"
+        raise _invalid(text) from error
+    if document is None:
+        return {}
+    if not isinstance(document, dict):
+        raise _invalid("unmarshalling index file: it is not a mapping")
+    return document
+
+
+def _entries(name: str, values: object, warnings: list[str]) -> Iterator[Entry]:
+    if not isinstance(values, list):
+        if values is not None:
+            warnings.append(f"entries.{shown_name(name)} is left out: it is not a list")
+        return
+    for number, value in enumerate(values):
+        try:
+            yield _entry(name, value)
+        except _Unusable as error:
+            warnings.append(f"entries.{shown_name(name)}[{number}] is left out: {error}")
+
+
+def _entry(name: str, value: object) -> Entry:
+    if not isinstance(value, dict):
+        raise _Unusable("it is not a mapping")
+    fields = folded(value)
+    version = _text(fields, "operatorVersion")
+    if not version:
+        raise _invalid(
+            f"validating index file: package {shown_name(name)} is missing an operator version"
+        )
+    return Entry(
+        # Packages are looked up by the key, so an entry cannot claim to be another package.
+        name=name,
+        operator_version=version,
+        app_version=_text(fields, "appVersion"),
+        description=_text(fields, "description"),
+        maintainers=tuple(_maintainers(fields.get("maintainers"))),
+        urls=tuple(_urls(fields.get("urls"))),
+        digest=_digest(_text(fields, "digest")),
+        removed=_flag(fields, "removed"),
+        deprecated=_flag(fields, "deprecated"),
+        others=unknown(value, _ENTRY),
+    )
+
+
+def _text(fields: Mapping[str, object], name: str) -> str:
+    value = fields.get(name.casefold())
+    if value is None or isinstance(value, str):
+        return value or ""
+    # Without quotes 1.10 is the number 1.1, so a guess could install another version.
+    raise _Unusable(f"{name} must be text; write it in quotes")
+
+
+def _flag(fields: Mapping[str, object], name: str) -> bool:
+    value = fields.get(name)
+    if value is None or isinstance(value, bool):
+        return bool(value)
+    raise _Unusable(f"{name} must be true or false")
+
+
+def _digest(text: str) -> str:
+    match = _DIGEST.fullmatch(text)
+    if text and match is None:
+        raise _Unusable("digest must be the SHA-256 of the package, in 64 hexadecimal digits")
+    return match[1].lower() if match else ""
+
+
+def _urls(value: object) -> Iterator[str]:
+    for url in _list(value, "urls"):
+        if not isinstance(url, str):
+            raise _Unusable("urls must be texts")
+        yield url
+
+
+def _maintainers(value: object) -> Iterator[Maintainer]:
+    for one in _list(value, "maintainers"):
+        if not isinstance(one, dict):
+            raise _Unusable("maintainers must be mappings")
+        fields = folded(one)
+        yield Maintainer(_text(fields, "name"), _text(fields, "email"))
+
+
+def _list(value: object, name: str) -> list[object]:
+    if value is None or isinstance(value, list):
+        return value or []
+    raise _Unusable(f"{name} must be a list")
+
+
+def write_index(index: Index) -> str:
+    """Return the content of `index.yaml`, in the bytes that KUDO 0.19 writes: keys sorted."""
+    entries = {name: [_wire(entry) for entry in index.entries[name]] for name in index.entries}
+    document: dict[str, object] = {**index.others, "apiVersion": index.api_version}
+    document["entries"] = entries
+    if index.generated:
+        document["generated"] = index.generated
+    return dump(document)
+
+
+def _wire(entry: Entry) -> dict[str, object]:
+    given = {
+        "name": entry.name,
+        "operatorVersion": entry.operator_version,
+        "appVersion": entry.app_version,
+        "description": entry.description,
+        "maintainers": [_maintainer(one) for one in entry.maintainers],
+        "digest": entry.digest,
+        "removed": entry.removed,
+        "deprecated": entry.deprecated,
+    }
+    kept = {name: value for name, value in given.items() if value}
+    return {**entry.others, **kept, "urls": list(entry.urls)}
+
+
+def _maintainer(one: Maintainer) -> dict[str, str]:
+    return {key: text for key, text in (("name", one.name), ("email", one.email)) if text}
+
+
+def with_entries(index: Index, entries: Iterable[Entry]) -> dict[str, tuple[Entry, ...]]:
+    """Return the entries of an index with more behind them, grouped by name."""
+    grouped = {name: list(each) for name, each in index.entries.items()}
+    for entry in entries:
+        grouped.setdefault(entry.name, []).append(entry)
+    return {name: tuple(each) for name, each in grouped.items()}
+
+
+def _invalid(text: str) -> InvalidInput:
+    return InvalidInput([Problem("IndexInvalid", text)])

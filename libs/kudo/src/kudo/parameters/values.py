@@ -1,0 +1,299 @@
+"""Checks whether texts are values of a type, once each and within limits.
+
+`Checker` serves one decision on an event loop. It reads arrays and maps, which are YAML, within a
+budget that all values of the decision share. What the budget does not cover is `pending` and is
+read by a worker process (`kudo.jobs.check`); then the decision is made again with the answer.
+`CheckResults` keeps what all decisions found, so no value is read twice and one that was too large
+is refused at once.
+
+Imports no models, so that workers start without them.
+"""
+
+import hashlib
+from collections import OrderedDict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from goyaml import DEFAULT_LIMITS, INLINE, Budget, YamlError, load
+from kudo.api.problems import shown
+from kudo.parameters.types import TYPES, is_container, scalar_fault
+
+_DETAIL: Final = 200
+"""Characters of a parser's message; libyaml repeats parts of the text."""
+_SHORT: Final = 100
+"""Characters of a scalar that is read again rather than remembered."""
+_HINT: Final = "; give it a smaller value"
+_WITH_OTHERS: Final = "with the other arrays and maps of this request, "
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Why a text is not a value of its type.
+
+    Attributes:
+        detail: What the parser says; empty where the YAML is right and of another type.
+        limit: Name of the limit that the value exceeds, else empty.
+        together: Whether only all values of one decision exceed that limit. Then the fault is
+            none of this value alone.
+    """
+
+    detail: str = ""
+    limit: str = ""
+    together: bool = False
+
+
+Value = tuple[str, str]
+"""Type and text."""
+Check = Callable[[str, str], Fault | None]
+"""Returns what is wrong with a text of a type, None if nothing is."""
+
+_SHARED: Final = frozenset({"size", "nodes", "aliased", "directives"})
+"""Limits that the values of one decision share; each has its own depth."""
+
+
+def read(value_type: str, text: str, budget: Budget) -> Fault | None:
+    """Return what is wrong with a text of a type.
+
+    Arrays and maps are YAML, where null is right for both; for all other types see `scalars`.
+
+    Args:
+        value_type: Any; unknown ones accept every text.
+        text: The text, which is not empty.
+        budget: What reading YAML may cost, together with other values.
+    """
+    if not is_container(value_type):
+        detail = scalar_fault(value_type, text)
+        return None if detail is None else Fault(detail)
+    try:
+        content = load(text, budget=budget)
+    except YamlError as error:
+        hint = _HINT if error.limit else ""
+        return Fault(shown(str(error), _DETAIL) + hint, error.limit)
+    expected = TYPES[value_type].container
+    return None if content is None or type(content) is expected else Fault()
+
+
+def read_fully(value_type: str, text: str) -> Fault | None:
+    """Return what is wrong with one text, without a shared budget."""
+    return read(value_type, text, Budget(DEFAULT_LIMITS))
+
+
+class FullReader:
+    """Reads the values of one decision, each once, with the full limits, which they share.
+
+    For worker processes: it takes as long as the limits allow.
+
+    Attributes:
+        spent: Whether a shared limit is exceeded.
+    """
+
+    def __init__(self) -> None:
+        self._budget = Budget(DEFAULT_LIMITS)
+        self._known: dict[Value, Fault | None] = {}
+        self.spent = False
+
+    def __call__(self, value_type: str, text: str) -> Fault | None:
+        value = (value_type, text)
+        if value not in self._known:
+            self._known[value] = self._read(value_type, text)
+        return self._known[value]
+
+    def _read(self, value_type: str, text: str) -> Fault | None:
+        fault = read(value_type, text, self._budget)
+        if fault is None or fault.limit not in _SHARED:
+            return fault
+        self.spent = True
+        if not self._known:
+            return fault
+        return Fault(_WITH_OTHERS + fault.detail, fault.limit, together=True)
+
+
+def read_all(
+    values: Iterable[Value], begin: Callable[[int], None] | None = None
+) -> list[Fault | None]:
+    """Return what is wrong with each of several values, which share the full limits.
+
+    Ends at the first value that exceeds a shared limit: what follows is not read, so the result
+    is shorter than the input.
+
+    Args:
+        values: Types and texts.
+        begin: Called with the number of each value before it is read.
+    """
+    reader, faults = FullReader(), list[Fault | None]()
+    for number, value in enumerate(values):
+        if begin is not None:
+            begin(number)
+        faults.append(reader(*value))
+        if reader.spent:
+            break
+    return faults
+
+
+class CheckResults:
+    """LRU cache of check results, by the digest of the text.
+
+    Args:
+        entries: How many are kept. One takes less than 600 bytes, since details are bounded.
+    """
+
+    def __init__(self, entries: int = 8192) -> None:
+        self._entries = entries
+        self._known: OrderedDict[bytes, Fault | None] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def find(self, digest: bytes) -> tuple[Fault | None] | None:
+        """Return the result as a tuple of one; None if there is none."""
+        if digest not in self._known:
+            return None
+        self._known.move_to_end(digest)
+        return (self._known[digest],)
+
+    def keep(self, digest: bytes, fault: Fault | None) -> None:
+        self._known[digest] = fault
+        self._known.move_to_end(digest)
+        if len(self._known) > self._entries:
+            self._known.popitem(last=False)
+
+
+class Checker:
+    """Checks the values of one decision; may be used for that decision repeatedly.
+
+    Args:
+        results: What is known from other decisions.
+
+    Attributes:
+        pending: Arrays and maps that were not read, since the budget is spent. Before the decision
+            counts, `learn` or `give_up` must say what they are.
+        reads: Number of values that were read here, short scalars aside.
+    """
+
+    def __init__(self, results: CheckResults) -> None:
+        self._results = results
+        self._budget = Budget(INLINE)
+        # By text, not by digest: a parameter that is declared a thousand times has one text, whose
+        # hash Python keeps, and digesting a megabyte a thousand times would take a second.
+        self._known: dict[Value, Fault | None] = {}
+        self._pending: dict[Value, None] = {}
+        self.reads = 0
+
+    @property
+    def pending(self) -> tuple[Value, ...]:
+        return tuple(self._pending)
+
+    def __call__(self, value_type: str, text: str) -> Fault | None:
+        """Return what is wrong with a text; None also while that is not known."""
+        scalar = not is_container(value_type)
+        if scalar and len(text) <= _SHORT:
+            return read(value_type, text, self._budget)
+        value = (value_type, text)
+        if value in self._known or value in self._pending:
+            return self._known.get(value)
+        if scalar:
+            fault = self._known[value] = self._read(value)
+            return fault
+        digest = _digest(value)
+        found = self._results.find(digest)
+        if found is not None:
+            self._known[value] = found[0]
+            return found[0]
+        # Once the budget is spent, not even a parser is set up: there may be thousands of values.
+        fault = None if self._pending else self._read(value)
+        if self._pending or (fault is not None and fault.limit in _SHARED):
+            # The limit of this budget, not the one that counts: a worker has the full one.
+            self._pending[value] = None
+            return None
+        self._settle(value, digest, fault)
+        return fault
+
+    def _read(self, value: Value) -> Fault | None:
+        self.reads += 1
+        return read(*value, self._budget)
+
+    def known_batch(self) -> bool:
+        """Settle the pending values if exactly these were too large before; return whether."""
+        batch = _batch(self._pending)
+        found = self._results.find(batch)
+        if found is None or found[0] is None:
+            return False
+        self._blame(found[0], self._blamed(batch) or tuple(self._pending))
+        return True
+
+    def _blamed(self, batch: bytes) -> tuple[Value, ...]:
+        """Return which of the pending values the batch was given up at; none if at all of them."""
+        blamed = (v for v in self._pending if self._results.find(_within(batch, v)) is not None)
+        return tuple(blamed)
+
+    def learn(self, faults: Iterable[Fault | None]) -> None:
+        """Take the answer of a worker for the pending values, in their order."""
+        settled = dict(zip(self._pending, faults, strict=False))
+        for value, fault in settled.items():
+            if fault is not None and fault.together:
+                self._refuse_batch(value, fault)
+                return
+        for value, fault in settled.items():
+            self._settle(value, _digest(value), fault)
+        # What was not read is behind a value that is too large, which decides by itself.
+        for value in self._pending:
+            self._known.setdefault(value, None)
+        self._pending.clear()
+
+    def _refuse_batch(self, value: Value, fault: Fault) -> None:
+        # What was read before this value is not kept: the same request would get a little further
+        # each time that it is sent, and be allowed in the end.
+        batch = _batch(self._pending)
+        self._results.keep(batch, fault)
+        self._results.keep(_within(batch, value), fault)
+        self._blame(fault, (value,))
+
+    def give_up(self, limit: str, detail: str, at: int | None = None) -> None:
+        """Refuse pending values, because a worker exceeded a limit with them.
+
+        Args:
+            limit: Name of the limit.
+            detail: What the worker exceeded, for people.
+            at: Number of the value that it was reading; None, or a number that there is not, for
+                any of them.
+        """
+        pending = tuple(self._pending)
+        alone = len(pending) == 1
+        blamed = pending if at is None else pending[at : at + 1] or pending
+        if not alone and len(blamed) == 1:
+            detail = _WITH_OTHERS + detail
+        fault = Fault(shown(detail, _DETAIL) + _HINT, limit, together=not alone)
+        # The wall clock also runs while others have the CPU, so it proves nothing for next time.
+        if limit != "wall":
+            batch = _batch(pending)
+            self._results.keep(batch, fault)
+            for value in blamed if blamed != pending else ():
+                self._results.keep(_within(batch, value), fault)
+        self._blame(fault, blamed)
+
+    def _blame(self, fault: Fault, blamed: Iterable[Value]) -> None:
+        """Settle the pending values: a fault for some, nothing wrong with the others."""
+        self._known.update(dict.fromkeys(self._pending))
+        self._known.update(dict.fromkeys(blamed, fault))
+        self._pending.clear()
+
+    def _settle(self, value: Value, digest: bytes, fault: Fault | None) -> None:
+        self._known[value] = fault
+        if fault is None or not fault.together:
+            self._results.keep(digest, fault)
+
+
+def _digest(value: Value) -> bytes:
+    value_type, text = value
+    # Texts from JSON may hold single surrogates, which UTF-8 has no bytes for.
+    return hashlib.sha256(f"{value_type}\0{text}".encode(errors="surrogatepass")).digest()
+
+
+def _batch(values: Iterable[Value]) -> bytes:
+    return hashlib.sha256(b"".join(_digest(value) for value in values)).digest()
+
+
+def _within(batch: bytes, value: Value) -> bytes:
+    """Return what stands for a value as one of a batch."""
+    return hashlib.sha256(batch + _digest(value)).digest()

@@ -1,0 +1,159 @@
+"""Decides which steps of a run to start, which attempts to end, and when to requeue.
+
+A step runs in *attempts*: each goes through the tasks in order, sends what was not sent, and checks
+the health of the objects. Every step has its own attempts and its own backoff, so that a failing or
+slow step does not delay others.
+
+    start ──> in flight ──> COMPLETE | FATAL_ERROR        never attempted again
+                  ├──> ERROR, crash ── backoff ──> start
+                  ├──> IN_PROGRESS, watched ── next reconcile ──> start
+                  └──> IN_PROGRESS, polled ── 1 s to 30 s ──> start
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+
+from kudo.api import ExecutionStatus, Plan, PlanStatus
+from kudo.plans.execution.entries import StepRef, runnable, status_of, step_status
+
+S = ExecutionStatus
+_RETRY_SECONDS: Final = 0.25
+_RETRY_CAP: Final = 60.0
+_POLL_SECONDS: Final = 1.0
+_POLL_CAP: Final = 30.0
+_MAX_DOUBLINGS: Final = 16
+
+
+class Intent(Enum):
+    """What a run is to do.
+
+    Attributes:
+        RUN: It goes on.
+        PAUSE: Its Instance is suspended: steps that were begun are looked at, no other one is
+            started.
+        STOP: This process ends: attempts in flight end by themselves, none is started.
+        CANCEL: It ends by request.
+        DELETE: It ends since its Instance is being deleted, or is gone.
+    """
+
+    RUN = "run"
+    PAUSE = "pause"
+    STOP = "stop"
+    CANCEL = "cancel"
+    DELETE = "delete"
+
+    @property
+    def ends(self) -> bool:
+        """Whether attempts in flight are to be ended."""
+        return self in {Intent.CANCEL, Intent.DELETE}
+
+
+@dataclass(frozen=True, slots=True)
+class StepState:
+    """State of the attempts of a step, besides its status.
+
+    Kept in memory alone: after a restart the step is attempted at once, which changes no object
+    that is in its desired state.
+
+    Attributes:
+        in_flight: Whether an attempt is going on.
+        failures: Attempts that failed, in a row.
+        polls: Attempts that found the step waiting for something that is not watched, in a row.
+        due: Monotonic seconds before which it is not attempted; None for any time.
+    """
+
+    in_flight: bool = False
+    failures: int = 0
+    polls: int = 0
+    due: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What to do now.
+
+    Attributes:
+        start: Steps to attempt, in the order of the plan.
+        end: Steps whose attempt is to be ended.
+        look_again: Seconds until the next attempt is due; None if none is scheduled.
+    """
+
+    start: tuple[StepRef, ...] = ()
+    end: tuple[StepRef, ...] = ()
+    look_again: float | None = None
+
+
+def decide(
+    plan: Plan | None,
+    entry: PlanStatus | None,
+    intent: Intent,
+    states: Mapping[StepRef, StepState],
+    now: float,
+    *,
+    attempted: Collection[StepRef] = (),
+) -> Decision:
+    """Decide what happens next in a run.
+
+    Args:
+        plan: The plan; its strategies are known ones. None if there is none to go on with.
+        entry: Its status entry, with the phases and steps of the plan.
+        intent: What is wanted of the run.
+        states: What is known of the steps that were attempted.
+        now: Monotonic seconds.
+        attempted: Steps that this reconcile has attempted: what they wait for is known.
+    """
+    in_flight = tuple(sorted(ref for ref, state in states.items() if state.in_flight))
+    if intent.ends or plan is None or entry is None or status_of(entry).terminal:
+        return Decision(end=in_flight)
+    # A step may no longer run if it was removed from the plan, or a new step precedes it.
+    ready = runnable(plan, entry)
+    may_run = frozenset(ready)
+    end = tuple(ref for ref in in_flight if ref not in may_run)
+    if intent is Intent.STOP:
+        return Decision(end=end)
+    start: list[StepRef] = []
+    waits: list[float] = []
+    for ref in ready:
+        state = states.get(ref)
+        if intent is Intent.PAUSE and state is None and not step_status(entry, ref).tasks:
+            continue
+        if state is not None and state.in_flight:
+            continue
+        if state is not None and state.due is not None and state.due > now:
+            waits.append(state.due - now)
+        elif ref not in attempted:
+            start.append(ref)
+    return Decision(tuple(start), end, min(waits, default=None))
+
+
+def after_attempt(
+    state: StepState, status: ExecutionStatus, now: float, *, polled: bool, jitter: float
+) -> StepState:
+    """Return the state of a step after an attempt that ended.
+
+    Args:
+        state: The state before.
+        status: Result of the attempt; ERROR backs off, up to a minute.
+        now: Monotonic seconds.
+        polled: Whether something that it waits for is not watched: it is looked at after 1 s, then
+            after twice as long each time, up to 30 s.
+        jitter: From 0 to 1; spreads the upper half of the backoff.
+    """
+    if status is S.ERROR:
+        return _backed_off(state, now, jitter)
+    if status is S.IN_PROGRESS and polled:
+        seconds = min(_POLL_CAP, _POLL_SECONDS * (1 << min(state.polls, _MAX_DOUBLINGS)))
+        return StepState(polls=state.polls + 1, due=now + seconds)
+    return StepState()
+
+
+def after_interruption(state: StepState, now: float, *, jitter: float) -> StepState:
+    """Return the state of a step whose attempt ended because of an internal error: it backs off."""
+    return _backed_off(state, now, jitter)
+
+
+def _backed_off(state: StepState, now: float, jitter: float) -> StepState:
+    ceiling = min(_RETRY_CAP, _RETRY_SECONDS * (1 << min(state.failures, _MAX_DOUBLINGS)))
+    return StepState(failures=state.failures + 1, due=now + ceiling * (1 + jitter) / 2)

@@ -1,0 +1,123 @@
+"""Bounds the messages of a status in all, and tells whether messages alone have changed.
+
+Each message has its own bound (`entries`). Hundreds of failing steps, in dozens of plans, would
+still make an Instance too large for etcd, and every write of it slow.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+
+from kudo.api import ExecutionStatus, PlanStatus, StepStatus, TaskStatus
+from kudo.api.problems import abridged
+
+MAX_MESSAGES: Final = 64 << 10
+"""Characters of all messages of a status, beyond which they are cut."""
+_CUT: Final = 80
+"""Characters that are left of a message at least."""
+_Place = tuple[str, int, int, int]
+"""Plan, phase, step and task; -1 where the message is of what stands above."""
+
+
+def bounded(entries: Mapping[str, PlanStatus]) -> Mapping[str, PlanStatus]:
+    """Return the entries with messages of `MAX_MESSAGES` characters at most in all.
+
+    Fatal messages keep their length before others, and those of the plan that changed last before
+    those of others. A message without room is cut to its beginning, or removed.
+    """
+    if sum(len(text) for _, text, _ in _messages(entries)) <= MAX_MESSAGES:
+        return entries
+    kept = _kept(entries)
+    return {name: _with_messages(name, entry, kept) for name, entry in entries.items()}
+
+
+def only_messages_differ(one: PlanStatus, other: PlanStatus) -> bool:
+    """Return whether two entries are the same but for messages and the time of their last change.
+
+    How often a task was tried, and what it waits for, count as messages. False also for entries
+    that are equal.
+    """
+    return one != other and _without_messages(one) == _without_messages(other)
+
+
+def _without_messages(entry: PlanStatus) -> tuple[object, ...]:
+    phases = tuple(
+        (phase.name, phase.status, tuple(map(_step_without_messages, phase.steps or ())))
+        for phase in entry.phases or ()
+    )
+    return entry.name, entry.status, entry.uid, entry.started_at, entry.finished_at, phases
+
+
+def _step_without_messages(step: StepStatus) -> tuple[object, ...]:
+    tasks = tuple(
+        (task.name, task.status, task.started_at, task.finished_at) for task in step.tasks or ()
+    )
+    return step.name, step.status, tasks
+
+
+def _messages(entries: Mapping[str, PlanStatus]) -> Iterator[tuple[_Place, str, str]]:
+    """Yield place, text and status of each message."""
+    for name, entry in entries.items():
+        if entry.message:
+            yield (name, -1, -1, -1), entry.message, entry.status
+        for phase_index, phase in enumerate(entry.phases or ()):
+            for step_index, step in enumerate(phase.steps or ()):
+                place = name, phase_index, step_index
+                if step.message:
+                    yield (*place, -1), step.message, step.status
+                for task_index, task in enumerate(step.tasks or ()):
+                    if task.message:
+                        yield (*place, task_index), task.message, task.status
+
+
+def _kept(entries: Mapping[str, PlanStatus]) -> dict[_Place, str]:
+    """Return what is left of each message."""
+    newest = sorted(
+        entries, key=lambda name: entries[name].last_updated_timestamp or "", reverse=True
+    )
+    rank = {name: number for number, name in enumerate(newest)}
+
+    def importance(message: tuple[_Place, str, str]) -> tuple[bool, int, _Place]:
+        place, _, status = message
+        return status != ExecutionStatus.FATAL_ERROR, rank[place[0]], place
+
+    messages = sorted(_messages(entries), key=importance)
+    # Everything keeps its beginning and its end as long as there is room for that.
+    spare = MAX_MESSAGES - sum(min(len(text), _CUT) for _, text, _ in messages)
+    kept: dict[_Place, str] = {}
+    room = MAX_MESSAGES
+    for place, text, _ in messages:
+        more = max(0, len(text) - _CUT)
+        left = text if more <= spare else abridged(text, _CUT)
+        spare -= more if left is text else 0
+        kept[place] = left if len(left) <= room else ""
+        room -= len(kept[place])
+    return kept
+
+
+def _with_messages(name: str, entry: PlanStatus, kept: Mapping[_Place, str]) -> PlanStatus:
+    def text(*place: int) -> str | None:
+        return kept.get((name, *place)) or None  # type: ignore[arg-type]
+
+    def tasks(phase: int, step: int, known: Iterable[TaskStatus]) -> tuple[TaskStatus, ...] | None:
+        found = tuple(
+            task.model_copy(update={"message": text(phase, step, index)})
+            for index, task in enumerate(known)
+        )
+        return found or None
+
+    def steps(phase: int, known: Iterable[StepStatus]) -> tuple[StepStatus, ...]:
+        return tuple(
+            step.model_copy(
+                update={
+                    "message": text(phase, index, -1),
+                    "tasks": tasks(phase, index, step.tasks or ()),
+                }
+            )
+            for index, step in enumerate(known)
+        )
+
+    phases = tuple(
+        phase.model_copy(update={"steps": steps(index, phase.steps or ())})
+        for index, phase in enumerate(entry.phases or ())
+    )
+    return entry.model_copy(update={"message": text(-1, -1, -1), "phases": phases})

@@ -1,0 +1,331 @@
+"""Writes and reads `status.lastRun`, the record of what a run began with.
+
+It holds the configuration in force, with which changes are compared: an OperatorVersion and a
+fingerprint of each parameter. Each moves only in a run that the rules choose for its change, or in
+`deploy`. Where the Instance had other values when the run began, `pendingParameters` has their
+fingerprints; both together tell what the run began with. What is not in force gets a run of its own
+afterwards; see `needs`.
+
+Beside it stands the cause of the run, and the OperatorVersion that the Instance may go back to.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from kudo.api import (
+    Cause,
+    ExecutionStatus,
+    Instance,
+    LastRun,
+    ObjectReference,
+    OperatorVersion,
+    PlanExecution,
+    PlanStatus,
+    bounds,
+)
+from kudo.api.fingerprints import fingerprint_of_object, fingerprints
+from kudo.api.names import PLAN_CLEANUP, PLAN_DEPLOY
+from kudo.api.problems import Problem, listed, shown
+from kudo.plans.execution import status_of
+from kudo.plans.runs.plan_choice import not_in_force_after, plan_for_parameters, plan_for_upgrade
+
+_REMOVED = ""
+"""In place of a fingerprint: the Instance no longer sets a parameter that is in force."""
+_NO_CAUSE = Cause()
+_MOST_PARAMETERS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Differences:
+    """What differs between the configuration that a run began with and another one.
+
+    Attributes:
+        version: Whether the OperatorVersion is another one, or was edited.
+        parameters: Names of declared parameters with another value; empty if the version differs.
+    """
+
+    version: bool = False
+    parameters: tuple[str, ...] = ()
+
+
+def record_of(instance: Instance, version: OperatorVersion, account: str | None = None) -> LastRun:
+    """Return the record of the scheduled run of an Instance, which begins with a version.
+
+    Args:
+        instance: The Instance.
+        version: The OperatorVersion.
+        account: The account that the run acts as; None for the reconciler.
+    """
+    last, now = instance.status.last_run, fingerprints(instance.parameters)
+    before = _parameters(last)
+    pending = _pending(instance, version)
+    if _takes_version(instance, version):
+        namespace, name = instance.operator_version_key
+        reference: ObjectReference | None = ObjectReference(namespace=namespace, name=name)
+        operator: str | None = version.operator_name or None
+    else:
+        reference, operator = (last.operator_version, last.operator) if last else (None, None)
+    kept = {name: before[name] for name in pending if name in before}
+    return LastRun(
+        plan=instance.scheduled.plan_name or "",
+        uid=instance.scheduled.uid or "",
+        operator_version=reference,
+        operator=operator,
+        operator_version_digest=version.digest,
+        parameters={name: value for name, value in now.items() if name not in pending} | kept,
+        pending_parameters={name: now.get(name, _REMOVED) for name in sorted(pending)} or None,
+        cause=_cause(instance, version, pending),
+        configuration=configuration_now(instance, version),
+        version="/".join(instance.operator_version_key),
+        previous_operator_version=_previous(last, reference),
+        service_account_name=account,
+    )
+
+
+def record_as_it_stands(instance: Instance, version: OperatorVersion) -> LastRun | None:
+    """Return the record of an idle Instance that KUDO 0.19 left: what it has is in force.
+
+    Without it, nothing could tell later what a change differs from. It is of no run, since 0.19
+    does not say which one was the last. None for any other Instance.
+    """
+    if instance.status.last_run is not None or not has_run(instance):
+        return None
+    namespace, name = instance.operator_version_key
+    return LastRun(
+        operator_version=ObjectReference(namespace=namespace, name=name),
+        operator=version.operator_name or None,
+        parameters=fingerprints(instance.parameters),
+    )
+
+
+def _cause(instance: Instance, version: OperatorVersion, pending: frozenset[str]) -> Cause | None:
+    run, names = instance.scheduled, _brought_into_force(instance, version, pending)
+    left_out = len(names) - _MOST_PARAMETERS
+    cause = Cause(
+        requested_by=shown(run.requested_by or "", bounds.NAME) or None,
+        parameters=tuple(names[:_MOST_PARAMETERS]) or None,
+        parameters_left_out=left_out if left_out > 0 else None,
+        parent=next((owner.name for owner in instance.parents), None) or None,
+        retry_of=run.retry_of or None,
+        from_step=run.from_step or None,
+    )
+    return None if cause == _NO_CAUSE else cause
+
+
+def _brought_into_force(
+    instance: Instance, version: OperatorVersion, pending: frozenset[str]
+) -> list[str]:
+    """Return the parameters that change with the scheduled run; none if it is the first one."""
+    if in_force(instance) is None:
+        return []
+    return sorted((changed_parameters(instance) & version.declared.keys()) - pending)
+
+
+def _previous(last: LastRun | None, reference: ObjectReference | None) -> ObjectReference | None:
+    """Return the version before the one in force, while no run of that is known to be COMPLETE.
+
+    Of several upgrades that failed one after the other, it is the version before the first one.
+
+    Args:
+        last: The record of the run before.
+        reference: The version that is in force with the scheduled run.
+    """
+    if last is None or last.operator_version is None or reference is None:
+        return None
+    complete = last.status == ExecutionStatus.COMPLETE
+    previous = None if complete else last.previous_operator_version
+    if _key(reference) != version_in_force(last):
+        previous = previous or last.operator_version
+    return None if previous is None or _key(previous) == _key(reference) else previous
+
+
+def _key(reference: ObjectReference) -> tuple[str, str]:
+    return reference.namespace or "", reference.name or ""
+
+
+def previous_version(last: LastRun) -> tuple[str, str] | None:
+    """Return namespace and name of the OperatorVersion that the Instance may go back to.
+
+    None unless the last run failed, and the upgrade from that version has not succeeded since.
+    """
+    previous = last.previous_operator_version
+    if previous is None or last.status != ExecutionStatus.FATAL_ERROR:
+        return None
+    return _key(previous)
+
+
+def configuration_now(instance: Instance, version: OperatorVersion) -> str:
+    """Return the digest of an OperatorVersion and of the values of the parameters it declares.
+
+    The digest of what a run began with is `lastRun.configuration`: it is the same if and only if
+    nothing was edited since, as `edited_since` sees it.
+    """
+    declared = version.declared
+    values = fingerprints({n: v for n, v in instance.parameters.items() if n in declared})
+    return fingerprint_of_object({"operatorVersion": version.digest, "parameters": values})
+
+
+def in_force(instance: Instance) -> LastRun | None:
+    """Return the record that holds the configuration in force.
+
+    None if there is none: no run was chosen by the rules yet, whatever else may have run.
+    """
+    last = instance.status.last_run
+    return last if last is not None and last.operator_version is not None else None
+
+
+def version_in_force(last: LastRun) -> tuple[str, str]:
+    """Return namespace and name of the OperatorVersion in force."""
+    reference = last.operator_version
+    return ("", "") if reference is None else _key(reference)
+
+
+def is_in_force(instance: Instance) -> bool:
+    """Return whether all that the spec names is in force, so that no plan has to run."""
+    last = in_force(instance)
+    if last is None or version_in_force(last) != instance.operator_version_key:
+        return False
+    return not changed_parameters(instance)
+
+
+def has_run_with(instance: Instance) -> bool:
+    """Return whether the OperatorVersion that an Instance names was in force in a run of it."""
+    last = instance.status.last_run
+    if last is None:
+        # Runs that the original recorded, without the version.
+        return has_run(instance)
+    used = {"/".join(version_in_force(last)), last.version or ""}
+    return "/".join(instance.operator_version_key) in used
+
+
+def run_in_progress(instance: Instance) -> str | None:
+    """Return the plan that was begun last and has not ended, whatever the spec names."""
+    last = instance.status.last_run
+    entry = instance.plan_status.get(last.plan or "") if last else None
+    if last is None or entry is None or entry.uid != last.uid:
+        return None
+    return last.plan if status_of(entry).running else None
+
+
+def ended_cleanup(instance: Instance) -> PlanStatus | None:
+    """Return the entry of the cleanup that was begun last, if it has ended.
+
+    It has run because the Instance goes, and is not run again because its record was cleared.
+    """
+    last, entry = instance.status.last_run, instance.plan_status.get(PLAN_CLEANUP)
+    if last is None or entry is None or (last.plan, last.uid) != (PLAN_CLEANUP, entry.uid):
+        return None
+    return entry if status_of(entry).terminal else None
+
+
+def changed_parameters(instance: Instance) -> frozenset[str]:
+    """Return the parameters whose value is not the one in force."""
+    return _differing(_parameters(instance.status.last_run), fingerprints(instance.parameters))
+
+
+def edited_since(instance: Instance, version: OperatorVersion) -> Problem | None:
+    """Return what has changed since the scheduled run began; None if nothing has.
+
+    None as well where the record does not tell: the run has none yet, or it was written by an
+    earlier release, or where the CRD has no digest.
+
+    Args:
+        instance: The Instance.
+        version: The OperatorVersion that its spec names now.
+    """
+    run, last = instance.scheduled, instance.status.last_run
+    if last is None or not is_of(last, run) or not last.operator_version_digest:
+        return None
+    found = differences(last, instance, version)
+    if found.version:
+        key = "/".join(instance.operator_version_key)
+        text = f"OperatorVersion {key} is not the one that the run began with"
+        return _edited("OperatorVersionChanged", instance, text, "spec.operatorVersion")
+    if not found.parameters:
+        return None
+    text = f"the run began with other values of parameters: {listed(found.parameters)}"
+    return _edited("ParametersChanged", instance, text, "spec.parameters")
+
+
+def is_of(last: LastRun, run: PlanExecution) -> bool:
+    """Return whether a record is that of a scheduled run."""
+    return (last.plan, last.uid) == (run.plan_name, run.uid)
+
+
+def differences(last: LastRun, instance: Instance, version: OperatorVersion) -> Differences:
+    """Return what differs between what a run began with and what is stored.
+
+    Args:
+        last: The record of the run, with the digest of its OperatorVersion.
+        instance: The Instance.
+        version: The OperatorVersion that its spec names.
+    """
+    if last.operator_version_digest != version.digest:
+        return Differences(version=True)
+    # What the version does not declare is used by no template.
+    names = (
+        _differing(_began_with(last), fingerprints(instance.parameters)) & version.declared.keys()
+    )
+    return Differences(parameters=tuple(sorted(names)))
+
+
+def _edited(reason: str, instance: Instance, text: str, where: str) -> Problem:
+    metadata, plan = instance.metadata, instance.scheduled.plan_name
+    text = (
+        f"{text}, and the process that began it has ended, so nothing more is sent; run the plan "
+        f"again with what is stored now (kubectl kudo plan trigger --name {plan} "
+        f"--instance {metadata.name} -n {metadata.namespace})"
+    )
+    return Problem(reason, text, where)
+
+
+def _began_with(last: LastRun) -> dict[str, str]:
+    found = {**_parameters(last), **(last.pending_parameters or {})}
+    return {name: value for name, value in found.items() if value != _REMOVED}
+
+
+def has_run(instance: Instance) -> bool:
+    """Return whether a run of the Instance is recorded, be it by the original."""
+    statuses = [status_of(entry) for entry in instance.plan_status.values()]
+    return any(status is not ExecutionStatus.NEVER_RUN for status in statuses)
+
+
+def _takes_version(instance: Instance, version: OperatorVersion) -> bool:
+    """Whether the OperatorVersion of the Instance comes into force with its scheduled run."""
+    plan, last = instance.scheduled.plan_name or "", in_force(instance)
+    if plan == PLAN_DEPLOY:
+        return True
+    if last is None:
+        # What the original left is taken as it stands.
+        return instance.status.last_run is None and has_run(instance)
+    upgraded = version_in_force(last) != instance.operator_version_key
+    return upgraded and plan == plan_for_upgrade(version).plan
+
+
+def _pending(instance: Instance, version: OperatorVersion) -> frozenset[str]:
+    """Return the changed parameters that the scheduled run does not bring into force.
+
+    The next plan that the rules choose for them brings at least one of them into force, so that
+    they become fewer with each run.
+    """
+    plan, last = instance.scheduled.plan_name or "", in_force(instance)
+    changed = changed_parameters(instance)
+    if last is not None and version_in_force(last) == instance.operator_version_key:
+        return not_in_force_after(version, plan, changed)
+    if not _takes_version(instance, version):
+        return changed
+    if last is None or plan == PLAN_DEPLOY:
+        return frozenset()
+    # An upgrade brings its new parameters into force, and whatever `deploy` would. Admission has
+    # others sent after it. Here they came past it, and a parameter that had a value is no new one.
+    others = not_in_force_after(version, plan, changed & _parameters(last).keys())
+    return frozenset(n for n in others if plan_for_parameters(version, [n]).plan != PLAN_DEPLOY)
+
+
+def _parameters(last: LastRun | None) -> Mapping[str, str]:
+    return (last.parameters if last else None) or {}
+
+
+def _differing(left: Mapping[str, str], right: Mapping[str, str]) -> frozenset[str]:
+    names = left.keys() | right.keys()
+    return frozenset(name for name in names if left.get(name) != right.get(name))

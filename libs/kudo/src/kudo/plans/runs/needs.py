@@ -1,0 +1,79 @@
+"""The plan that an Instance needs, and what is not in force as long as it has not run.
+
+The spec is compared with `status.lastRun`, the configuration in force. Whatever was admitted and is
+not in force needs a run: a parameter without a trigger that was changed beside one with a trigger,
+and what was changed beside a plan that was triggered by hand. The run comes after the one that left
+it out, if that is COMPLETE. Nothing follows a failed run by itself: the rest would run on what that
+run left half done, and its success would hide the failure.
+"""
+
+from kudo.api import ExecutionStatus, Instance, NotInForce, OperatorVersion
+from kudo.api.fingerprints import fingerprint
+from kudo.plans.runs.last_run import changed_parameters, in_force, version_in_force
+from kudo.plans.runs.plan_choice import (
+    NO_PLAN,
+    PlanChoice,
+    plan_for_creation,
+    plan_for_parameters,
+    plan_for_upgrade,
+)
+
+_MOST_NAMES = 20
+
+
+def needed_plan(instance: Instance, version: OperatorVersion) -> PlanChoice:
+    """Return the plan that brings into force what is not, whether or not it has to wait.
+
+    Args:
+        instance: The Instance.
+        version: The OperatorVersion that its spec names.
+    """
+    last = in_force(instance)
+    if last is None:
+        return plan_for_creation(version)
+    if version_in_force(last) != instance.operator_version_key:
+        return plan_for_upgrade(version)
+    return plan_for_parameters(version, changed_parameters(instance))
+
+
+def due_plan(instance: Instance, version: OperatorVersion) -> PlanChoice:
+    """Return the plan that is to be scheduled now for an idle Instance."""
+    return NO_PLAN if _waits_for_failed_run(instance, version) else needed_plan(instance, version)
+
+
+def _waits_for_failed_run(instance: Instance, version: OperatorVersion) -> bool:
+    """Return whether all that is not in force was stored when a run began that failed.
+
+    A run that is COMPLETE, such as a retry, ends that, and so does another value. Another version
+    is brought into force whatever failed, and so is the first configuration.
+    """
+    last = in_force(instance)
+    if last is None or last.status != ExecutionStatus.FATAL_ERROR or not last.pending_parameters:
+        return False
+    if version_in_force(last) != instance.operator_version_key:
+        return False
+    values = instance.parameters
+    now = {name: fingerprint(values[name]) for name in last.pending_parameters if name in values}
+    waiting = {n for n, value in last.pending_parameters.items() if now.get(n, "") == value}
+    return changed_parameters(instance) & version.declared.keys() <= waiting
+
+
+def not_in_force(instance: Instance, version: OperatorVersion) -> NotInForce | None:
+    """Return the parameters whose value is not in force, and the plan that brings it there.
+
+    None if there is none, while nothing at all is in force, and during a deletion.
+
+    Args:
+        instance: The Instance with the status that is to be stored.
+        version: The OperatorVersion that its spec names.
+    """
+    if in_force(instance) is None or instance.metadata.deleting:
+        return None
+    names = sorted(changed_parameters(instance) & version.declared.keys())
+    if not names:
+        return None
+    return NotInForce(
+        parameters=tuple(names[:_MOST_NAMES]),
+        parameters_left_out=len(names) - _MOST_NAMES if len(names) > _MOST_NAMES else None,
+        plan=needed_plan(instance, version).plan,
+    )

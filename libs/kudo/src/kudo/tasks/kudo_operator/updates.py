@@ -1,0 +1,144 @@
+"""The next update of a child that exists.
+
+Decided from the state of the cluster alone, so it is the same after a crash. Each update is one
+request, to which the admission rules apply; the next is sent when the child has finished its run:
+
+    parameters that become immutable -> the version -> everything else
+
+An upgrade comes with the values that only the new version knows. Those that both versions know stay
+as they are in that request, since an upgrade together with an update that runs a plan of its own is
+denied; they follow once the upgrade is COMPLETE.
+"""
+
+import uuid
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from kudo.api import Instance, JsonObject, OperatorVersion, new_run
+from kudo.api.task_kinds import FatalTaskError
+from kudo.tasks.kudo_operator.desired import Child, VersionKey
+
+_RUNS = uuid.UUID("5f1ce8fa-6d0c-4f0c-9d0a-3d8f3c1b7a52")
+"""Namespace of the uids of runs that a parent starts."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChildUpdate:
+    """The next update.
+
+    Attributes:
+        version: The OperatorVersion that the child gets.
+        parameters: The parameters that it gets from us; what we had set and is missing here goes.
+        last: Whether the child then is as the task wants it.
+    """
+
+    version: VersionKey
+    parameters: Mapping[str, str]
+    last: bool
+
+
+def next_update(
+    child: Child,
+    existing: Instance,
+    owned: Collection[str],
+    before: OperatorVersion | None,
+    after: OperatorVersion,
+) -> ChildUpdate:
+    """Return what is to be applied to an existing child, whether or not it changes anything.
+
+    Args:
+        child: What the task wants.
+        existing: The child as it is.
+        owned: The parameters that we have set.
+        before: The OperatorVersion of `existing`; None if it is gone.
+        after: The OperatorVersion that the task wants.
+
+    Raises:
+        FatalTaskError: the task sets a parameter that the new version dropped.
+    """
+    if existing.operator_version_key == child.version:
+        return ChildUpdate(child.version, child.parameters, last=True)
+    known: Collection[str] = () if before is None else before.declared
+    _refuse_dropped(child, known, after)
+    settled = _becoming_immutable(child, existing, before, after)
+    ours = {name: existing.parameters[name] for name in owned if name in existing.parameters}
+    if settled:
+        return ChildUpdate(existing.operator_version_key, {**ours, **settled}, last=False)
+    kept = {
+        name: value
+        for name, value in ours.items()
+        if name in after.declared and (name in known or name not in child.parameters)
+    }
+    new = {name: value for name, value in child.parameters.items() if name not in known}
+    parameters = {**kept, **new}
+    return ChildUpdate(child.version, parameters, last=parameters == child.parameters)
+
+
+def _refuse_dropped(child: Child, known: Collection[str], after: OperatorVersion) -> None:
+    """Refuse, before the upgrade, a parameter that would be denied after it."""
+    dropped = sorted(n for n in child.parameters if n in known and n not in after.declared)
+    if dropped:
+        raise FatalTaskError(
+            "TaskRenderingError",
+            f"the parameter file of task {child.task} sets {', '.join(dropped)}, and "
+            f"{after.metadata.name} no longer declares it; remove it from the file",
+        )
+
+
+def _becoming_immutable(
+    child: Child, existing: Instance, before: OperatorVersion | None, after: OperatorVersion
+) -> dict[str, str]:
+    """Return new values of parameters that cannot be changed once the new version is in force."""
+    if before is None:
+        return {}
+    return {
+        name: value
+        for name, value in child.parameters.items()
+        if existing.parameters.get(name) != value
+        and (old := before.parameter(name)) is not None
+        and (new := after.parameter(name)) is not None
+        and new.immutable
+        and not old.immutable
+    }
+
+
+def differs(existing: Instance, update: ChildUpdate, owned: Collection[str]) -> bool:
+    """Return whether an update changes the spec of a child.
+
+    Args:
+        existing: The child as it is.
+        update: What would be applied.
+        owned: The parameters that we have set; none to leave out what we no longer set.
+    """
+    return (
+        existing.operator_version_key != update.version
+        or any(existing.parameters.get(n) != v for n, v in update.parameters.items())
+        or not set(owned) <= update.parameters.keys()
+    )
+
+
+def differs_in_account(child: Child, existing: Instance, owned: bool) -> bool:
+    """Return whether an apply changes the account that a child names.
+
+    Args:
+        child: What the task wants.
+        existing: The child as it is.
+        owned: Whether we have applied the name of the account.
+    """
+    if child.account is None:
+        return owned
+    return existing.spec.service_account_name != child.account
+
+
+def restart(existing: JsonObject, plan: str, execution: str) -> JsonObject:
+    """Return a run that retries a failed plan of a child, once for each run of the parent.
+
+    Its uid is derived from both, so that sending it twice has no further effect.
+
+    Args:
+        existing: The child.
+        plan: Its plan that failed.
+        execution: uid of the run of the parent.
+    """
+    uid = uuid.uuid5(_RUNS, f"{execution}/{existing['metadata']['uid']}")
+    return new_run(plan, str(uid))

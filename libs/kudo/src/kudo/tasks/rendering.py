@@ -1,0 +1,487 @@
+"""Renders the templates of a task to Kubernetes objects.
+
+    render -> split into documents -> read as YAML -> unwrap Lists
+
+Objects come in the order of the task's `resources` and of the documents in each template.
+
+Tenants control all of the input, so every step is charged to the limits of an `Engine`: `full` has
+the limits that templates must keep, `inline` those that an event loop can afford. A failure by a
+limit has its name in `FatalTaskError.limit`.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import goyaml
+from gotemplate import INLINE, Environment, TemplateError
+from goyaml import Budget, YamlError, json_documents, load
+from kubeio.names import api_version_fault, name_fault
+from kudo.api import JsonObject, bounds
+from kudo.api.problems import InvalidInput, kind_of_value, shown_name
+from kudo.api.task_kinds import FatalTaskError
+from kudo.parameters.template import RawParameter, TooLarge, raw_values, read_values
+from kudo.tasks.pipe import pipes
+
+if TYPE_CHECKING:  # worker processes start without the models
+    from kudo.api import Instance, OperatorVersion
+
+_DOCUMENT_SEPARATOR = re.compile(r"\n\ufeff?---")
+"""A byte order mark stands there if files were joined on Windows."""
+_FULL: Final = Environment(policy="operator", missing_key="error")
+_INLINE: Final = Environment(policy="operator", missing_key="error", limits=INLINE)
+_OBJECT_NODES: Final = 150_000
+"""Values in one YAML document, because a reconciler copies an object whole, on its event loop."""
+
+
+@dataclass(slots=True)
+class _Count:
+    """Counts the objects of a task."""
+
+    objects: int = 0
+
+    def add(self, template: str) -> None:
+        """Count one more.
+
+        Raises:
+            FatalTaskError: a task may not have so many, reason TooManyObjects.
+        """
+        self.objects += 1
+        if self.objects > bounds.TASK_OBJECTS:
+            raise FatalTaskError(
+                "TooManyObjects",
+                f"template {template}: the task has more than {bounds.TASK_OBJECTS:,} "
+                "objects; have several tasks apply them",
+                limit="objects",
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """What renders the templates of one task, and what that may cost.
+
+    Attributes:
+        environment: Renders; its limits hold for each template.
+        budget: Of all YAML that is read: parameters and rendered documents.
+        count: Of the objects of all templates.
+    """
+
+    environment: Environment
+    budget: Budget
+    count: _Count
+
+    @classmethod
+    def full(cls) -> "Engine":
+        """Return an engine with the limits that templates must keep."""
+        return cls(_FULL, Budget(goyaml.DEFAULT_LIMITS), _Count())
+
+    @classmethod
+    def inline(cls) -> "Engine":
+        """Return an engine with the limits that an event loop can afford."""
+        return cls(_INLINE, Budget(goyaml.INLINE), _Count())
+
+
+class DocumentError(FatalTaskError):
+    """A rendered document is not a Kubernetes object.
+
+    Attributes:
+        line: Its line at fault in the rendered text, from 1; that of its beginning where the whole
+            document is at fault.
+    """
+
+    def __init__(self, reason: str, message: str, *, limit: str = "", line: int) -> None:
+        super().__init__(reason, message, limit=limit)
+        self.line = line
+
+
+@dataclass(frozen=True, slots=True)
+class Variables:
+    """What templates of a task can refer to; the parameters have not been read yet.
+
+    Attributes:
+        fixed: Everything but the parameters.
+        parameters: The texts of the parameters.
+    """
+
+    fixed: Mapping[str, object]
+    parameters: tuple[RawParameter, ...]
+
+    def read(
+        self, budget: Budget | None = None, begin: Callable[[str], None] | None = None
+    ) -> dict[str, object]:
+        """Return the variables by name.
+
+        Args:
+            budget: What reading parameters may cost; see `read_values`.
+            begin: Called with the name of each parameter before it is read.
+
+        Raises:
+            FatalTaskError: a map or array parameter cannot be read, reason InvalidParams.
+        """
+        try:
+            parameters = read_values(_announced(self.parameters, begin), budget)
+        except InvalidInput as error:
+            text = f"could not parse parameters: {error}"
+            limit = error.limit if isinstance(error, TooLarge) else ""
+            raise FatalTaskError("InvalidParams", text, limit=limit) from error
+        return {**self.fixed, "Params": parameters}
+
+
+def _announced(
+    parameters: Iterable[RawParameter], begin: Callable[[str], None] | None
+) -> Iterator[RawParameter]:
+    for parameter in parameters:
+        if begin is not None:
+            begin(parameter.name)
+        yield parameter
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """An object as a template gives it.
+
+    Attributes:
+        template: Name of the template, for messages.
+        object: The object, with apiVersion, kind and metadata.name present.
+    """
+
+    template: str
+    object: JsonObject
+
+    def __str__(self) -> str:
+        metadata = self.object["metadata"]
+        return f"{self.object['kind']} {metadata['name']} of template {self.template}"
+
+
+def variables(
+    instance: "Instance", version: "OperatorVersion", *, plan: str, phase: str, step: str
+) -> Variables:
+    """Return what templates of a task can refer to.
+
+    Raises:
+        FatalTaskError: the artifacts of the plan's Pipe tasks cannot be named, reason InvalidPlan.
+    """
+    fixed = {
+        "OperatorName": version.operator_name,
+        "Name": instance.metadata.name,
+        "Namespace": instance.metadata.namespace,
+        "AppVersion": version.spec.app_version or "",
+        "OperatorVersion": version.spec.version or "",
+        "PlanName": plan,
+        "PhaseName": phase,
+        "StepName": step,
+        "Pipes": pipes(instance.metadata.name, plan, version),
+    }
+    return Variables(fixed, raw_values(version.parameters, instance.parameters))
+
+
+def render_objects(
+    resources: Iterable[str],
+    templates: Mapping[str, str],
+    values: Mapping[str, object],
+    *,
+    engine: Engine | None = None,
+    expired: Callable[[], bool] | None = None,
+) -> tuple[Manifest, ...]:
+    """Render the named templates and read the objects in them.
+
+    Args:
+        resources: Names of templates; one that is named twice counts once.
+        templates: Their texts.
+        values: What they can refer to.
+        engine: What renders; by default one with the full limits.
+        expired: Asked now and then whether rendering has taken too long.
+
+    Raises:
+        FatalTaskError: a template is missing, cannot be rendered, gives no Kubernetes objects, or
+            too many of them; the text names template, line and reason.
+    """
+    engine = engine or Engine.full()
+    manifests: list[Manifest] = []
+    for name in dict.fromkeys(resources):
+        text = render_named(name, templates, values, engine=engine, expired=expired)
+        for item in read_objects(name, text, engine.budget):
+            engine.count.add(name)
+            manifests.append(Manifest(name, item))
+    return tuple(manifests)
+
+
+def render_named(
+    name: str,
+    templates: Mapping[str, str],
+    values: Mapping[str, object],
+    *,
+    engine: Engine | None = None,
+    expired: Callable[[], bool] | None = None,
+) -> str:
+    """Render one of the templates.
+
+    Raises:
+        FatalTaskError: there is none of this name, or it cannot be rendered.
+    """
+    if name not in templates:
+        raise FatalTaskError("TaskRenderingError", f"error finding resource named {name}")
+    return render(name, templates[name], values, engine=engine, expired=expired)
+
+
+def render(
+    name: str,
+    text: str,
+    values: Mapping[str, object],
+    *,
+    engine: Engine | None = None,
+    expired: Callable[[], bool] | None = None,
+) -> str:
+    """Render one template.
+
+    Raises:
+        FatalTaskError: with the template engine's error, which names line and column.
+    """
+    environment = engine.environment if engine is not None else _FULL
+    step = "parsing"
+    try:
+        template = environment.parse(name, text)
+        step = "rendering"
+        return template.render(values, expired=expired)
+    except TemplateError as error:
+        hint = "; split the template, or have it do less" if error.limit else ""
+        raise FatalTaskError(
+            "TaskRenderingError",
+            f"error expanding template {name}: error {step} template: {error}{hint}",
+            limit=error.limit,
+        ) from error
+
+
+@dataclass(frozen=True, slots=True)
+class _Chunk:
+    """One document in the text of a template that was rendered.
+
+    Attributes:
+        template: Name of the template.
+        number: Of the document, from 1.
+        text: The rendered text of all documents, after one line break.
+        start, end: Where in `text` the document stands.
+    """
+
+    template: str
+    number: int
+    text: str
+    start: int
+    end: int
+
+    @property
+    def first_line(self) -> int:
+        """The line of the rendered text in which the document begins, from 1."""
+        document = self.text[self.start : self.end]
+        blank = len(document) - len(document.lstrip())
+        return self.text.count("\n", 0, self.start + blank)
+
+    def unreadable(self, reason: str, *, limit: str = "", line: int = 0) -> DocumentError:
+        """Return the error; the document stays out of it, since it may be a Secret.
+
+        Args:
+            reason: What is wrong.
+            limit: Name of the limit that was exceeded.
+            line: Line of the rendered text, from 1; 0 where all of the document is at fault.
+        """
+        return DocumentError(
+            "TaskRenderingError",
+            f"parsing YAML from {self.template}: decoding chunk {self.number} failed: {reason}",
+            limit=limit,
+            line=line or self.first_line,
+        )
+
+    def line_of(self, line: int) -> int:
+        """Return the line of the rendered text for a line of the document."""
+        # The parser finds the end of a document that ends too early below its last line.
+        last = self.text[self.start : self.end].rstrip().count("\n") + 1
+        # The line break before the text makes up for the first line being number 1.
+        return self.text.count("\n", 0, self.start) - 1 + min(line, last)
+
+
+def read_objects(template: str, text: str, budget: Budget) -> Iterator[JsonObject]:
+    """Yield the objects in the rendered text of a template.
+
+    Raises:
+        DocumentError: a document is not a Kubernetes object.
+    """
+    return (item for _, item in _objects(template, text, budget))
+
+
+def objects_with_lines(
+    template: str, text: str, budget: Budget
+) -> Iterator[tuple[int, JsonObject]]:
+    """Yield the objects in the rendered text of a template, with the line of their document.
+
+    Raises:
+        DocumentError: a document is not a Kubernetes object.
+    """
+    return ((chunk.first_line, item) for chunk, item in _objects(template, text, budget))
+
+
+def _objects(template: str, text: str, budget: Budget) -> Iterator[tuple[_Chunk, JsonObject]]:
+    for chunk in _chunks(template, text):
+        document = _document(chunk, budget)
+        if document is None:
+            continue
+        for item in _unwrapped(chunk, document):
+            problem = _shape_problem(item)
+            if problem is not None:
+                raise chunk.unreadable(problem)
+            yield chunk, item
+
+
+def _chunks(template: str, text: str) -> Iterator[_Chunk]:
+    """Yield the documents of a text, one at a time: there may be a million separators."""
+    text = "\n" + text
+    number = 0
+    for start, end in _places(text):
+        if text[start:end].strip():
+            number += 1
+            yield _Chunk(template, number, text, start, end)
+
+
+def _places(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where documents begin and end; those of JSON need no `---` between them."""
+    start = 0
+    for separator in _DOCUMENT_SEPARATOR.finditer(text):
+        yield from _within(text, start, separator.start())
+        start = separator.end()
+    yield from _within(text, start, len(text))
+
+
+def _within(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    return ((start + first, start + last) for first, last in json_documents(text[start:end]))
+
+
+def _document(chunk: _Chunk, budget: Budget) -> object:
+    before = budget.nodes
+    try:
+        document = load(chunk.text[chunk.start : chunk.end], budget=budget, single=True)
+    except YamlError as error:
+        hint = "; split the template, or have it make less" if error.limit else ""
+        from kudo.api.redaction import without_quotes  # not needed where all is well
+
+        line = chunk.line_of(error.line)
+        problem = f"line {line}, column {error.column}: {without_quotes(error.message)}{hint}"
+        raise chunk.unreadable(problem, limit=error.limit, line=line) from error
+    if budget.nodes - before > _OBJECT_NODES:
+        problem = f"the document has more than {_OBJECT_NODES} values; make it smaller"
+        raise chunk.unreadable(problem, limit="nodes")
+    return document
+
+
+def _unwrapped(chunk: _Chunk, document: object) -> Iterator[JsonObject]:
+    """Yield the object of a document, or the items of a list, as `kubectl apply` takes them.
+
+    Lists of one kind, such as ConfigMapList, give their items the kind.
+    """
+    if not isinstance(document, dict):
+        raise chunk.unreadable("a Kubernetes object must be a mapping")
+    if not _is_list(document):
+        yield document
+        return
+    items = document.get("items")
+    if items is not None and not isinstance(items, list):
+        raise chunk.unreadable(f"items of a {document['kind']} must be a list")
+    for item in items or ():
+        yield from _unwrapped(chunk, _with_kind(item, document))
+
+
+def _with_kind(item: object, of: JsonObject) -> object:
+    """Return an item with what a list of one kind leaves out, as the API server writes them."""
+    kind = of["kind"].removesuffix("List")
+    if not kind or not isinstance(item, dict) or item.get("kind"):
+        return item
+    return {"apiVersion": of.get("apiVersion"), **item, "kind": kind}
+
+
+def _is_list(document: JsonObject) -> bool:
+    kind = document.get("kind")
+    if kind == "List":
+        return True
+    metadata = document.get("metadata")
+    named = isinstance(metadata, dict) and bool(metadata.get("name"))
+    # A custom resource may be of a kind such as AllowList; an object has a name.
+    return isinstance(kind, str) and kind.endswith("List") and "items" in document and not named
+
+
+def _shape_problem(document: JsonObject) -> str | None:
+    """Return why a mapping cannot be applied as an object."""
+    for field in ("apiVersion", "kind"):
+        if fault := text_fault(document.get(field)):
+            return f"{field} {fault}"
+        if not document.get(field):
+            return f"Object '{field}' is missing"
+    fault = api_version_fault(document["apiVersion"])
+    if fault:
+        return f"apiVersion {fault}"
+    metadata = document.get("metadata")
+    name = metadata.get("name") if isinstance(metadata, dict) else None
+    if fault := text_fault(name):
+        return f"metadata.name {fault}"
+    if not isinstance(metadata, dict) or not isinstance(name, str) or not name:
+        return (
+            "metadata.name is missing; an object that is applied needs a name "
+            "(generateName would create another one on each run)"
+        )
+    fault = name_fault("name", name)
+    if fault:
+        return f"metadata.name {fault}"
+    owners = metadata.get("ownerReferences")
+    if owners is not None and not _is_list_of_mappings(owners):
+        return "metadata.ownerReferences is not a list of mappings"
+    for field in ("labels", "annotations"):
+        for path, fault in text_faults(metadata.get(field)):
+            return f"{'.'.join(['metadata', field, *map(shown_name, path)])} {fault}"
+    namespace = metadata.get("namespace")
+    if namespace is not None and not isinstance(namespace, str):
+        return "metadata.namespace is not a string"
+    fault = name_fault("namespace", namespace) if namespace else ""
+    if fault:
+        return f"metadata.namespace {fault}"
+    return integer_problem(document)
+
+
+def text_faults(values: object) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield path and fault of what cannot be labels or annotations.
+
+    A value may be null, which the API server takes for an empty text.
+    """
+    if not isinstance(values, dict | None):
+        yield (), f"is {kind_of_value(values)} and not a mapping"
+        return
+    for name, value in (values or {}).items():
+        if fault := text_fault(value):
+            yield (str(name),), fault
+
+
+def text_fault(value: object) -> str:
+    """Return why a value that is there cannot be a text: `y` and `123` need quotes."""
+    if isinstance(value, str | None):
+        return ""
+    quotes = "" if isinstance(value, dict | list) else "; put quotes around it"
+    return f"is {kind_of_value(value)} and not text{quotes}"
+
+
+def integer_problem(document: object) -> str | None:
+    """Return which integer JSON for the API server cannot hold."""
+    path = next(_too_large(document), None)
+    return None if path is None else f"the integer at {path} does not fit into 64 bits"
+
+
+def _is_list_of_mappings(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(item, dict) for item in value)
+
+
+def _too_large(value: object) -> Iterator[str]:
+    """Yield the paths of integers that JSON for the API server cannot hold."""
+    if isinstance(value, dict):
+        for name, item in value.items():
+            yield from (f".{name}{path}" for path in _too_large(item))
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from (f"[{index}]{path}" for path in _too_large(item))
+    elif isinstance(value, int) and not -(2**63) <= value < 2**63:
+        yield ""

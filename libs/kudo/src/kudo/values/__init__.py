@@ -1,1 +1,0 @@
-"""Values of parameters, as text: whether they fit a type, and their fingerprints."""

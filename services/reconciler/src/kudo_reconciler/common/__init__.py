@@ -1,0 +1,1 @@
+"""What all parts of the reconciler use: clocks, errors, keys, resources, bounds of a tenant."""

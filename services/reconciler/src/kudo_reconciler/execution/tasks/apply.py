@@ -1,0 +1,338 @@
+"""The Apply task: render, enrich, apply in order, then wait until everything is healthy."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Self
+
+from kubeio.errors import NotFound
+from kudo.api import JsonObject, task_messages
+from kudo.api.names import FINALIZER_CLUSTER_RESOURCES
+from kudo.api.task_kinds import FatalTaskError
+from kudo.objects.enrichment import encode_string_data, execution_of
+from kudo.objects.health import Health, State, health_of
+from kudo.objects.sharing import goes_with_instance
+from kudo_reconciler.common.clock import loop_seconds
+from kudo_reconciler.common.errors import Outdated, Suspended
+from kudo_reconciler.common.keys import key_of
+from kudo_reconciler.common.pacing import FEW_AT_ONCE, paced
+from kudo_reconciler.execution.applied import UNKNOWN, Digests, digits_of
+from kudo_reconciler.execution.causes import Causes, WaitingObject
+from kudo_reconciler.execution.expected.ahead import Expected
+from kudo_reconciler.execution.recording import (
+    Recording,
+    check_number,
+    remember_applied,
+    remember_rendered,
+)
+from kudo_reconciler.execution.task_context import (
+    AppliedObject,
+    RenderContext,
+    TaskContext,
+    TaskResult,
+)
+from kudo_reconciler.execution.tasks.parts import TaskParts
+from kudo_reconciler.objects.apply import Applier
+from kudo_reconciler.objects.dependency_hash import DependencyHasher, as_dependency
+from kudo_reconciler.objects.observer import Observer
+from kudo_reconciler.objects.ownership import Desired
+from kudo_reconciler.objects.resolver import Resolver
+from kudo_reconciler.objects.run_context import Place
+from kudo_reconciler.store.instances import InstanceStore
+
+_REASONS = 3
+"""Number of polled kinds, and of causes, that a message names."""
+
+
+@dataclass(frozen=True, slots=True)
+class ApplyTask:
+    """Runs Apply tasks."""
+
+    resolver: Resolver
+    hasher: DependencyHasher
+    applier: Applier
+    observer: Observer
+    instances: InstanceStore
+    causes: Causes
+    recording: Recording
+
+    @classmethod
+    def of(cls, parts: TaskParts) -> Self:
+        return cls(
+            parts.resolver,
+            parts.hasher,
+            parts.applier,
+            parts.observer,
+            parts.instances,
+            parts.causes,
+            parts.recording,
+        )
+
+    @staticmethod
+    async def expected(context: RenderContext, resolver: Resolver) -> Sequence[Expected]:
+        """Return the objects of the templates."""
+        found = []
+        async for manifest in paced(await context.manifests()):
+            resource = await resolver.look_ahead(manifest)
+            found.append(Expected(resource, str(manifest.object["metadata"]["name"]), manifest))
+        return found
+
+    async def run(self, context: TaskContext) -> TaskResult:
+        """Apply the objects not yet applied under this uid, then compute the health of all.
+
+        Raises:
+            FatalTaskError: the plan cannot continue.
+            TransientTaskError: a retry may help.
+            Superseded: the run was replaced.
+            Outdated: the Instance had to be changed first; decide again.
+        """
+        known = context.memory.applied.get(context.key)
+        objects = None if known is None else await self._current(context, known)
+        if objects is None and known is None and context.is_suspended():
+            objects = await self._sent(context)
+        if objects is None:
+            objects = await self._apply(context)
+        return await self._result_of(context, objects)
+
+    async def _current(
+        self, context: TaskContext, known: tuple[AppliedObject, ...]
+    ) -> list[JsonObject] | None:
+        """Return the applied objects as they are now, or None if one must be applied again.
+
+        An object that was healthy once under this uid is left out. A Job is never created twice:
+        for one that was deleted its last state counts.
+        """
+        objects, missing = [], False
+        async for item in paced(known, FEW_AT_ONCE):
+            if item.uid in context.memory.healthy:
+                continue
+            obj = await self._look(item, context)
+            if obj is not None and obj["metadata"]["uid"] == item.uid:
+                objects.append(obj)
+            elif item.resource.kind == "Job":
+                objects.append(await self._deleted_job(item, context))
+            else:
+                missing = True
+        return None if missing else objects
+
+    async def _look(self, item: AppliedObject, context: TaskContext) -> JsonObject | None:
+        """Return an applied object; None if it does not exist, or not in the version applied."""
+        look = self.observer.body if context.memory.rechecking else self.observer.current
+        try:
+            return await look(item.resource, item.namespace, item.name, client=context.client)
+        except NotFound:
+            if item.resource.kind == "Job":
+                raise
+            # It is resolved and applied again: in a version that is served, or it is told.
+            self.resolver.discovery.invalidate(item.resource.api_version)
+            return None
+
+    async def _deleted_job(self, item: AppliedObject, context: TaskContext) -> JsonObject:
+        # The account may get it: it has just been told that the Job does not exist.
+        last = self.observer.last_state(item.uid)
+        health = None if last is None else health_of(last)
+        if last is None or health is None or health.state is State.WAITING:
+            text = f"{item} was deleted before it was seen to end"
+            raise FatalTaskError("FailedTerminalStateError", text)
+        if health.state is State.FAILED:
+            raise await self._failed(last, health, context)
+        # If another object of the task is applied again, this one is not.
+        context.memory.healthy.add(item.uid)
+        return last
+
+    async def _apply(self, context: TaskContext) -> list[JsonObject]:
+        """Apply all objects; return those that are not healthy at once.
+
+        There may be thousands, and an answer with its managed fields is several times as large as
+        the object that was sent.
+        """
+        enriched = await self._enriched(context)
+        before = {item.place: item for item in context.memory.applied.get(context.key, ())}
+        healthy = {place for place, item in before.items() if item.uid in context.memory.healthy}
+        first = [one for one in enriched if _is_created_first(one) and one.place not in healthy]
+        desired = enriched if first else await self._hashed(enriched, context)
+        await self._add_finalizer(desired, context)
+        await self.recording.expect([(one.manifest, one.resource) for one in desired], context)
+        # Before anything is applied, so that no event of it is missed.
+        await self.observer.watch_all(one.resource for one in desired)
+        stored: dict[Place, JsonObject] = {}
+        if first:
+            stored = await self._created(first, context)
+            desired = await self._hashed(enriched, context, stored)
+        items, objects, healthy_now = [], [], []
+        with Digests.kept(context, len(desired)) as digests:
+            async for number, one in paced(enumerate(desired), FEW_AT_ONCE):
+                if one.place in healthy:
+                    items.append(before[one.place])
+                    continue
+                applied = stored.get(one.place)
+                if applied is None and not before:
+                    applied = await self._unchanged(one, digests[number], context)
+                if applied is None:
+                    applied = await self.applier.apply(one, context)
+                    digests.applied(number, applied, one.target)
+                remember_applied(applied, one.resource, context)
+                uid = applied["metadata"]["uid"]
+                items.append(AppliedObject(one.resource, one.namespace, one.name, uid))
+                if health_of(applied).healthy:
+                    healthy_now.append(uid)
+                else:
+                    objects.append(applied)
+        context.memory.healthy.update(healthy_now)
+        context.memory.applied[context.key] = tuple(items)
+        return objects
+
+    async def _created(
+        self, desired: Sequence[Desired], context: TaskContext
+    ) -> dict[Place, JsonObject]:
+        """Create ConfigMaps and Secrets that are only created, and return them as they are stored.
+
+        This precedes the hash of what depends on them: their rendering may be another one each
+        time.
+        """
+        found = {}
+        for one in desired:
+            encoded = replace(one, target=encode_string_data(one.target))
+            found[one.place] = await self.applier.apply(encoded, context)
+        return found
+
+    async def _unchanged(
+        self, one: Desired, digits: str, context: TaskContext
+    ) -> JsonObject | None:
+        """Return an object that this run has applied before, if it need not be sent again."""
+        if digits == UNKNOWN:
+            return None
+        known = await self.applier.existing_object(one, context)
+        # Digits take up to 3 ms.
+        await asyncio.sleep(0)
+        if known is None or digits_of(context.uid, known, one.target) != digits:
+            return None
+        context.seen.add(one.place)
+        return known
+
+    async def _sent(self, context: TaskContext) -> list[JsonObject]:
+        """Return the objects that an earlier process has sent for this run.
+
+        Raises:
+            Suspended: not all of them were sent, and nothing is sent during a pause.
+        """
+        items, objects = [], []
+        for one in await self._desired(context):
+            await self.observer.watch(one.resource)
+            obj = await self.observer.body(
+                one.resource, one.namespace, one.name, client=context.client
+            )
+            if obj is None or execution_of(obj) != context.uid:
+                raise Suspended
+            items.append(
+                AppliedObject(one.resource, one.namespace, one.name, obj["metadata"]["uid"])
+            )
+            objects.append(obj)
+        context.memory.applied[context.key] = tuple(items)
+        remember_rendered([(item.resource, item.name) for item in items], context)
+        return objects
+
+    async def _desired(self, context: TaskContext) -> list[Desired]:
+        """Return the objects to send; none has been sent if this fails."""
+        return await self._hashed(await self._enriched(context), context)
+
+    async def _enriched(self, context: TaskContext) -> list[Desired]:
+        manifests = await context.manifests()
+        check_number(len(manifests), context)
+        resolved = [
+            await self.resolver.resolve(manifest, context)
+            async for manifest in paced(manifests, FEW_AT_ONCE)
+        ]
+        enriched = []
+        for one in resolved:
+            enriched.append(Desired(one.manifest, one.resource, one.target(context.origin)))
+            # Each iteration copies an object, which may be large, and there may be many.
+            await asyncio.sleep(0)
+        return enriched
+
+    async def _hashed(
+        self,
+        enriched: Sequence[Desired],
+        context: TaskContext,
+        stored: Mapping[Place, JsonObject] = MappingProxyType({}),
+    ) -> list[Desired]:
+        hashed = await self.hasher.hashed(enriched, context, stored)
+        return [
+            replace(one, target=encode_string_data(one.target))
+            async for one in paced(hashed, FEW_AT_ONCE)
+        ]
+
+    async def _add_finalizer(self, desired: list[Desired], context: TaskContext) -> None:
+        """Add our finalizer before objects are applied that are deleted without an owner reference.
+
+        Raises:
+            Outdated: the finalizer was added; decide again with the Instance as it is now.
+        """
+        if context.instance.metadata.deleting:
+            return
+        if any(
+            goes_with_instance(one.resource.group, one.resource.kind, one.target["metadata"])
+            for one in desired
+            if not one.resource.namespaced
+        ) and await self.instances.add_finalizer(context.instance, FINALIZER_CLUSTER_RESOURCES):
+            raise Outdated
+
+    async def _result_of(self, context: TaskContext, objects: list[JsonObject]) -> TaskResult:
+        messages: list[str] = []
+        waiting: list[JsonObject] = []
+        async for obj in paced(objects, FEW_AT_ONCE):
+            health = health_of(obj)
+            if health.state is State.FAILED:
+                raise await self._failed(obj, health, context)
+            if health.healthy:
+                context.memory.healthy.add(obj["metadata"]["uid"])
+            else:
+                waiting.append(obj)
+                with_cause = len(messages) < _REASONS
+                messages.append(await self._message(obj, health, context, with_cause=with_cause))
+        done = not messages
+        unseen = await self._unseen(context)
+        reasons = dict.fromkeys(self.observer.why_unwatched(item.resource) for item in unseen)
+        messages += [*filter(None, reasons)][:_REASONS]
+        return TaskResult(
+            done=done,
+            message=", ".join(messages),
+            polled=bool(unseen),
+            awaits=context.awaited(*waiting),
+        )
+
+    async def _message(
+        self, obj: JsonObject, health: Health, context: TaskContext, *, with_cause: bool = True
+    ) -> str:
+        """Return what an object waits for, with the cause if its pods tell it."""
+        uid, now = obj["metadata"]["uid"], loop_seconds()
+        waiting = context.memory.waiting.setdefault(uid, WaitingObject(now))
+        if not with_cause:
+            return health.message
+        key, client = key_of(context.instance), context.client
+        is_failed = health.state is State.FAILED
+        find = self.causes.text_at_end if is_failed else self.causes.text_of
+        cause = await find(obj, waiting, key, now, client=client)
+        return "; ".join(filter(None, (health.message, cause)))
+
+    async def _failed(
+        self, obj: JsonObject, health: Health, context: TaskContext
+    ) -> FatalTaskError:
+        metadata, message = obj["metadata"], await self._message(obj, health, context)
+        text = task_messages.unhealthy(metadata.get("namespace", ""), metadata["name"], message)
+        return FatalTaskError("FailedTerminalStateError", text)
+
+    async def _unseen(self, context: TaskContext) -> list[AppliedObject]:
+        """Return the unhealthy objects whose changes no watch event would report."""
+        key, applied = key_of(context.instance), context.memory.applied.get(context.key, ())
+        return [
+            item
+            async for item in paced(applied)
+            if item.uid not in context.memory.healthy
+            and not self.observer.sees(item.resource, item.namespace, item.name, key)
+        ]
+
+
+def _is_created_first(one: Desired) -> bool:
+    return one.only_created and as_dependency(one) is not None

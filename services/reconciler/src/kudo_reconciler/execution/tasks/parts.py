@@ -1,0 +1,41 @@
+"""What tasks of all kinds are made of."""
+
+from dataclasses import dataclass
+
+from kudo_reconciler.execution.causes import Causes
+from kudo_reconciler.execution.recording import Recording
+from kudo_reconciler.execution.tasks.pipe_pods import PipePods
+from kudo_reconciler.metrics.metrics import Metrics
+from kudo_reconciler.objects.apply import Applier
+from kudo_reconciler.objects.dependency_hash import DependencyHasher
+from kudo_reconciler.objects.observer import Observer
+from kudo_reconciler.objects.ownership import Ownership
+from kudo_reconciler.objects.releasing.shares import Shares
+from kudo_reconciler.objects.resolver import Resolver
+from kudo_reconciler.store.instances import InstanceStore
+from kudo_reconciler.store.versions import VersionStore
+from kudo_reconciler.tenancy.access import AccessReviews
+
+
+@dataclass(frozen=True, slots=True)
+class TaskParts:
+    """What reads and writes for tasks; each kind takes what it needs.
+
+    Attributes:
+        waiter_image: Image of the container that holds the files of a Pipe task.
+    """
+
+    resolver: Resolver
+    observer: Observer
+    applier: Applier
+    hasher: DependencyHasher
+    ownership: Ownership
+    shares: Shares
+    recording: Recording
+    causes: Causes
+    pipe_pods: PipePods
+    waiter_image: str
+    instances: InstanceStore
+    versions: VersionStore
+    metrics: Metrics
+    reviews: AccessReviews

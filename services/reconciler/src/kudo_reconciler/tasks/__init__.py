@@ -1,1 +1,0 @@
-"""How tasks of each kind run; `kudo.tasks` has what else the kinds are."""
