@@ -94,6 +94,25 @@ def packages(folder: Path) -> list[Path]:
     return [right, mistaken, file]
 
 
+def repository(home: Path) -> None:
+    """Write an index whose texts are hostile, and a list of repositories with its folder."""
+    entry = {
+        "name": "teapot",
+        "operatorVersion": "0.3.0",
+        "appVersion": name("app"),
+        "description": sentence("description"),
+        "urls": ["teapot-0.3.0.tgz"],
+    }
+    entries = {"teapot": [entry], name("operator"): [{**entry, "name": name("operator")}]}
+    (home / "index.yaml").write_text(json.dumps({"apiVersion": "v1", "entries": entries}))
+    listed = [
+        {"name": "own", "url": home.as_uri()},
+        {"name": name("other"), "url": f"https://host/{CONTROLS}\n{FORGED}"},
+    ]
+    settings = {"context": "own", "repositories": listed}
+    (home / "repository" / "repositories.yaml").write_text(json.dumps(settings))
+
+
 def instance(api: FakeApi) -> None:
     """Store an Instance `tea`, its Operator, its version, a run that has failed, and an event."""
     about = {"annotations": {name("annotation"): name("value")}, "labels": {name("l"): name("v")}}

@@ -130,6 +130,38 @@ _SHOWING = {
 _DRAWN = re.compile(r"\r?\x1b\[([0-9;]*m|[0-9]*[AK]|\?25[hl])")
 
 
+_KEEPING = (
+    ("search", ""),
+    ("search", "", "--all-versions"),
+    ("repo", "list"),
+    ("package", "list", "tasks"),
+    ("package", "list", "plans"),
+    ("package", "list", "parameters"),
+    ("package", "verify"),
+)
+"""Of these the ones of `package` get the folder of a package."""
+
+
+def drawn(monkeypatch: pytest.MonkeyPatch, argv: list[str]) -> list[str]:
+    """Run a command line on a terminal; return what stdout and stderr got."""
+    terminal, errors = TerminalStream(), TerminalStream()
+    with monkeypatch.context() as patch:
+        patch.setattr("sys.stdout", terminal)
+        patch.setattr("sys.stderr", errors)
+        main(argv)
+    return [terminal.getvalue(), errors.getvalue()]
+
+
+def check_drawn(written: str, *, colours: bool) -> str:
+    """Return the text without what rich drew, of which nothing acts on the terminal."""
+    text = _DRAWN.sub("", written)
+    assert clean(text) == text
+    assert not [line for line in text.split("\n") if line.startswith(_FORGED)]
+    assert "internal error" not in text
+    assert colours or "\x1b[3" not in written
+    return text
+
+
 @pytest.mark.parametrize("columns", [40, 80, 200])
 @pytest.mark.parametrize("variables", [{"TERM": "xterm"}, {"NO_COLOR": "1"}, {"TERM": "dumb"}])
 def test_a_terminal_gets_texts_as_they_are_and_escapes_that_are_drawn(
@@ -149,17 +181,35 @@ def test_a_terminal_gets_texts_as_they_are_and_escapes_that_are_drawn(
     everything = ""
     for words, lines in _SHOWING.items():
         for arguments in lines:
-            terminal, errors = TerminalStream(), TerminalStream()
-            with monkeypatch.context() as patch:
-                patch.setattr("sys.stdout", terminal)
-                patch.setattr("sys.stderr", errors)
-                main([*words.split(), *arguments])
-            for written in (terminal.getvalue(), errors.getvalue()):
-                text = _DRAWN.sub("", written)
-                assert clean(text) == text
-                assert not [one for one in text.split("\n") if one.startswith(_FORGED)]
-                assert "internal error" not in text
-                assert variables == {"TERM": "xterm"} or "\x1b[3" not in written
-            everything += _DRAWN.sub("", terminal.getvalue())
-    told = "".join(everything.split()).replace("│", "")
-    assert hostile.MARKUP in told
+            out, errors = drawn(monkeypatch, [*words.split(), *arguments])
+            everything += check_drawn(out, colours=variables == {"TERM": "xterm"})
+            check_drawn(errors, colours=variables == {"TERM": "xterm"})
+    assert hostile.MARKUP in "".join(everything.split()).replace("│", "")
+
+
+@pytest.mark.parametrize("columns", [40, 80])
+@pytest.mark.parametrize("variables", [{"TERM": "xterm"}, {"NO_COLOR": "1"}])
+@pytest.mark.parametrize("argv", _KEEPING, ids=" ".join)
+def test_packages_and_repositories_reach_a_terminal_as_text(
+    run: Cli,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    argv: tuple[str, ...],
+    columns: int,
+    variables: dict[str, str],
+) -> None:
+    hostile.repository(tmp_path / "kudo")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    for name, value in {
+        "COLUMNS": str(columns),
+        "LINES": "30",
+        "TERM": "xterm",
+        **variables,
+    }.items():
+        monkeypatch.setenv(name, value)
+    everything = ""
+    ends = [[str(path)] for path in hostile.packages(tmp_path / "packages")]
+    for end in ends if argv[0] == "package" else [[]]:
+        for written in drawn(monkeypatch, [*argv, *end]):
+            everything += check_drawn(written, colours=variables == {"TERM": "xterm"})
+    assert "FORGED" in everything
