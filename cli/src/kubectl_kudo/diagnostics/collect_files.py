@@ -22,7 +22,6 @@ from kubectl_kudo.diagnostics.installation import FOLDER, Installation, read_ins
 from kubectl_kudo.diagnostics.logs import Log, LogWriter, logs_of
 from kubectl_kudo.diagnostics.reading import Reader
 from kubectl_kudo.diagnostics.summary import SUMMARY, summary
-from kubectl_kudo.redaction.objects import Redactor
 from kubectl_kudo.session.arguments import Args
 from kubectl_kudo.session.errors import CliError, ExitCode, UsageError
 from kubectl_kudo.session.naming import name_fault
@@ -32,6 +31,7 @@ from kubeio.errors import ApiError
 from kubeio.kinds import EVENTS, PODS
 from kubeio.resource import Resource, split_api_version
 from kudo.api.known_secrets import KnownValues
+from kudo.redaction.objects import Redactor
 
 _LOGS_AT_A_TIME: Final = 3
 _PORT: Final = "prometheus.io/port"

@@ -8,10 +8,10 @@ from typing import Final
 from kubectl_kudo.diagnostics.bundle import Bundle, LogFile, file_name
 from kubectl_kudo.diagnostics.owned import containers
 from kubectl_kudo.diagnostics.reading import Reader
-from kubectl_kudo.redaction.objects import Redactor
-from kubectl_kudo.redaction.texts import Lines
 from kubectl_kudo.session.output import JsonObject
 from kubeio.kinds import PODS
+from kudo.redaction.objects import Redactor
+from kudo.redaction.texts import Lines
 
 LOG_LIMIT: Final = 5 * 2**20
 """Bytes of each log, unless `--log-limit` says otherwise."""

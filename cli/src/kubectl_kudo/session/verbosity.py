@@ -16,9 +16,9 @@ from typing import Final
 
 import orjson
 
-from kubectl_kudo.redaction.objects import Redactor
 from kubeio.connection.identity import Headers
 from kubeio.connection.tracing import TRACED_BYTES, Answered, Sent, Tracer
+from kudo.redaction.objects import Redactor
 
 _HEADERS: Final = 7
 _BODIES: Final = 8

@@ -7,7 +7,6 @@ import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from kubectl_kudo.redaction.objects import Redactor
 from kubectl_kudo.testing.failing.absent import absent_message, elsewhere, others_of_kind
 from kubectl_kudo.testing.failing.differences import (
     by_name_lines,
@@ -23,6 +22,7 @@ from kubeio.client import Client
 from kubeio.discovery import Discovery
 from kubeio.errors import KubeError
 from kubeio.resource import Resource
+from kudo.redaction.objects import Redactor
 from kudo_harness.cel import FailedExpression
 from kudo_harness.matching import Difference
 from kudo_harness.report import Failure

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from kubectl_kudo.reading.recent_events import Event
-from kubectl_kudo.redaction.objects import Redactor
 from kubectl_kudo.session.errors import CliError, describe
 from kubectl_kudo.session.report import Report
 from kubectl_kudo.session.session import Session
@@ -19,6 +18,7 @@ from kubeio.resource import Resource
 from kubeio.types import Transform
 from kudo.api.known_secrets import KnownValues
 from kudo.api.task_messages import cause_in
+from kudo.redaction.objects import Redactor
 
 JsonObject = dict[str, Any]
 

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-from kubectl_kudo.redaction.objects import Redactor
 from kubectl_kudo.session.output import without_bookkeeping
 from kudo.api.known_secrets import COPIES
 from kudo.packages.readable_yaml import dump
+from kudo.redaction.objects import Redactor
 from kudo_harness.findings import Findings
 from kudo_harness.suite import DEFAULT_LIMITS
 from kudo_harness.suite.documents import Document, Path, read_documents

@@ -5,11 +5,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 import goyaml
-from kubectl_kudo.redaction.objects import Redactor
-from kubectl_kudo.redaction.texts import redact_text
 from kubectl_kudo.session.output import JsonObject
 from kubectl_kudo.session.terminal import clean
 from kubectl_kudo.testing.golden.rendering import Rendered
+from kudo.redaction.objects import Redactor
+from kudo.redaction.texts import redact_text
 
 MOST_LINES: Final = 200
 """Lines of the differences of one file that are shown."""

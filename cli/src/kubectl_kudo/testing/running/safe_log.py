@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from kubectl_kudo.redaction.objects import Redactor
-from kubectl_kudo.redaction.texts import Lines, redact_text
 from kubectl_kudo.testing.running.options import RunLog
 from kubeio.types import JsonObject
+from kudo.redaction.objects import Redactor
+from kudo.redaction.texts import Lines, redact_text
 from kudo_harness.report import CaseResult, Failure
 from kudo_harness.suite import Case, Step, Suite
 

@@ -11,10 +11,10 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_kudo.redaction.objects import Redactor
-from kubectl_kudo.redaction.templates import parameters_of_secrets
-from kubectl_kudo.redaction.texts import redact_text
 from kudo.api.known_secrets import MARK, MOST_VALUES, KnownValues, is_sensitive
+from kudo.redaction.objects import Redactor
+from kudo.redaction.templates import parameters_of_secrets
+from kudo.redaction.texts import redact_text
 
 JsonObject = dict[str, Any]
 PEM = "-----BEGIN RSA PRIVATE KEY-----\nMIIabc\nDEFghi\n-----END RSA PRIVATE KEY-----"

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from kubectl_kudo.redaction.templates import parameters_of_secrets, redact_template
-from kubectl_kudo.redaction.texts import redact_text, secrets_in
 from kudo.api.known_secrets import COPIES, MARK, SECRET_FIELDS, KnownValues, is_sensitive
+from kudo.redaction.templates import parameters_of_secrets, redact_template
+from kudo.redaction.texts import redact_text, secrets_in
 
 Json = Any
 JsonObject = dict[str, Any]
