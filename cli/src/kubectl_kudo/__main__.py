@@ -5,8 +5,10 @@
 
 import io
 import os
+import signal
 import sys
 from collections.abc import Sequence
+from types import FrameType
 
 from kubectl_kudo import __version__
 from kubectl_kudo.catalogue import ROOT
@@ -19,10 +21,21 @@ from kubectl_kudo.session.verbosity import log_to_stderr, show_traceback
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command line and return the exit code."""
+    """Run one command line, by default that of the process, and return the exit code."""
     _write_utf8()
+    terminated = False
+
+    def terminate(_: int, __: FrameType | None) -> None:
+        nonlocal terminated
+        terminated = True
+        # What a command does at Ctrl-C, such as to show the cursor again, it does now as well.
+        signal.raise_signal(signal.SIGINT)
+
+    if argv is None:
+        signal.signal(signal.SIGTERM, terminate)
     with cleaned_streams():
-        return _main(list(sys.argv[1:] if argv is None else argv))
+        code = _main(list(sys.argv[1:] if argv is None else argv))
+    return ExitCode.TERMINATED if terminated and code == ExitCode.INTERRUPTED else code
 
 
 def _main(argv: list[str]) -> int:

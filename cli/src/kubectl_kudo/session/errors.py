@@ -47,6 +47,7 @@ class ExitCode(enum.IntEnum):
     PLAN_FAILED = 6, "The plan that was waited for has failed."
     TIMED_OUT = 7, "A time limit is over: --wait-time, --wait-timeout or --request-timeout."
     INTERRUPTED = 130, "Ctrl-C was pressed."
+    TERMINATED = 143, "SIGTERM ended the command, which did what it does at Ctrl-C."
     ERROR = 255, "Any other error: no connection, an unreadable file, a bug and all else."
 
 

@@ -7,6 +7,7 @@ it is, without markup, highlighting and emoji, and without characters that a ter
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import IO, NamedTuple, TextIO, cast
 
 from rich.cells import cell_len, chop_cells
@@ -180,7 +181,9 @@ class _Folded:
 
 
 def draw_warning(text: str, stream: TextIO | CleanStream) -> None:
-    """Draw a warning, whose first word has a colour."""
+    """Draw a warning, whose first word has a colour, in place of a live view."""
+    if isinstance(stream, CleanStream):
+        stream.end_live_view()
     line = Text.assemble(_text("Warning:", "bold yellow"), _text(f" {text}"))
     _console(stream).print(line, soft_wrap=True)
 
@@ -367,7 +370,9 @@ class _Redrawn(Live):
 class LiveView:
     """Lines at the end of a terminal that replace those that were drawn before.
 
-    They must be narrower than the terminal, and one less than it has: the cursor stands below.
+    What is written while they are drawn, such as a warning of the API server, takes their place;
+    the next drawing stands below it. They must be narrower than the terminal, and one less than
+    it has: the cursor stands below.
 
     Args:
         stream: The terminal.
@@ -386,6 +391,7 @@ class LiveView:
         if self._live is None:
             self._live = _Redrawn(_console(self._stream))
             self._live.start()
+            CleanStream.remove_live_view = partial(self.close, keep=False)
         self._replace(self._live, [*(_text(line.text, mark=line.mark) for line in lines), Text()])
 
     def tell(self, lines: Iterable[str]) -> None:
@@ -400,11 +406,14 @@ class LiveView:
         live, self._live = self._live, None
         if live is None:
             return
+        CleanStream.remove_live_view = None
         live.transient = not keep
         if keep:
             # `Live` ends the last line by itself.
             self._replace(live, live.drawn[:-1])
         live.stop()
+        # What is written next may go to the other stream, which has a buffer of its own.
+        self._stream.flush()
 
     def _replace(self, live: _Redrawn, lines: list[Text]) -> None:
         live.console.size = ConsoleDimensions(*self._size())

@@ -13,9 +13,9 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TextIO
+from typing import ClassVar, TextIO
 
 _ACTED_ON = (
     "\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f"  # controls but tab and line end
@@ -66,7 +66,12 @@ class CleanStream:
 
     Attributes:
         colours: Whether a terminal gets colours; `--no-color` turns them off.
+        remove_live_view: Removes the lines of a live view; None while nothing is drawn. It is one
+            for all streams, since stdout and stderr end on the same terminal: the next drawing
+            would go over a line that was written below the view.
     """
+
+    remove_live_view: ClassVar[Callable[[], None] | None] = None
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -81,8 +86,14 @@ class CleanStream:
         return self._stream.errors
 
     def write(self, text: str) -> int:
+        self.end_live_view()
         self._stream.write(clean(text))
         return len(text)
+
+    def end_live_view(self) -> None:
+        """Remove the lines of a live view, if this stream writes to a terminal as well."""
+        if CleanStream.remove_live_view is not None and self.isatty():
+            CleanStream.remove_live_view()
 
     def draw(self, text: str) -> None:
         """Write what `core.screen` has drawn."""

@@ -10,7 +10,11 @@ from typing import Any
 import pytest
 
 from kubectl_kudo.session.errors import ExitCode
+from kubectl_kudo.session.output import talk, warn
+from kubectl_kudo.session.screen import Line, LiveView
+from kubectl_kudo.session.terminal import cleaned_streams, without_colours
 from tests.support.terminals.screen import Screen
+from tests.support.terminals.stream import TerminalStream
 from tests.support.terminals.terminal import Terminal, on_terminal
 from tests.unit.cli.conftest import Cli
 from tests.unit.cli.fake_api import FakeApi
@@ -115,12 +119,38 @@ def test_the_running_step_its_reason_and_the_last_event_are_always_on_the_screen
         assert PULL.replace(" ", "") in shown.rpartition("Error: ")[2].replace(" ", "")
 
 
-def test_ctrl_c_leaves_the_picture_and_shows_the_cursor(tea: FakeApi) -> None:
+@pytest.mark.parametrize("colours", [True, False])
+def test_a_warning_stands_above_the_picture_and_is_not_drawn_over(
+    monkeypatch: pytest.MonkeyPatch, *, colours: bool
+) -> None:
+    # Both streams of a command end on one terminal.
+    shown = TerminalStream()
+    monkeypatch.setattr(sys, "stdout", shown)
+    monkeypatch.setattr(sys, "stderr", shown)
+    with cleaned_streams():
+        if not colours:
+            without_colours()
+        view = LiveView(sys.stdout, lambda: SIZE)
+        view.draw([Line("first"), Line("second")])
+        warn("this is deprecated")
+        talk("and a message")
+        view.draw([Line("third")])
+        view.close(keep=True)
+    screen = Screen(*SIZE)
+    screen.feed(shown.getvalue())
+    assert screen.text == "Warning: this is deprecated and a message third"
+    assert screen.has_cursor
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_leaves_the_picture_and_shows_the_cursor(
+    tea: FakeApi, number: signal.Signals
+) -> None:
     with watched("plan", "wait", "--instance", "tea") as terminal:
         terminal.until(lambda screen: "elapsed time" in screen.text)
         terminal.until(lambda screen: not screen.has_cursor)
-        terminal.terminal.process.send_signal(signal.SIGINT)
-        assert terminal.end() == ExitCode.INTERRUPTED
+        terminal.terminal.process.send_signal(number)
+        assert terminal.end() == 128 + number
         assert terminal.screen.has_cursor
         everything = " ".join([*terminal.screen.scrolled, terminal.screen.text])
         assert "Step s24 in progress" in everything
