@@ -42,10 +42,11 @@ def of_installation(
     yield from _of_webhooks(found)
     if not found.namespace:
         return
-    yield from _of_services(found)
-    if "leaselist" not in found.unread and not _is_original(found):
-        lease = next(iter(found.of(LEASES)), None)
-        yield from filter(None, [of_lease(lease, found.namespace, now)])
+    no_leader = of_lease(next(iter(found.of(LEASES)), None), found.namespace, now)
+    is_known = "leaselist" not in found.unread
+    yield from _of_services(found, leads=is_known and no_leader is None)
+    if no_leader and is_known and not _is_original(found):
+        yield no_leader
     for moment in expiries:
         if moment < now + SOON:
             verb = "expired" if moment < now else "expires"
@@ -125,11 +126,18 @@ def _is_original(found: Installation) -> bool:
     return any(name not in _SERVICES for name in _workloads(found))
 
 
-def _of_services(found: Installation) -> Iterator[Finding]:
+def _of_services(found: Installation, *, leads: bool) -> Iterator[Finding]:
     workloads = _workloads(found)
+    # Services that run outside of the cluster have no Deployments: their work shows that they run.
+    by_url = any(
+        (hook.get("clientConfig") or {}).get("url")
+        for configuration in found.webhooks
+        for hook in configuration.get("webhooks") or []
+    )
+    runs = dict(zip(_SERVICES, (by_url, leads), strict=True))
     looked_for = not _is_original(found) and "deploymentlist" not in found.unread
     for name in _SERVICES if looked_for else ():
-        if name not in workloads:
+        if name not in workloads and not runs[name]:
             yield Finding(f"deployment {name}", f"was not found in namespace {found.namespace}")
     for obj in workloads.values():
         yield from of_object(obj)

@@ -108,6 +108,23 @@ def test_nothing_is_wrong(shown: Shown, tea: JsonObject) -> None:
     assert shown("why", "-n", "default") == "No instances in namespace default.\n"
 
 
+def test_services_that_run_outside_of_the_cluster_are_not_missing(
+    shown: Shown, installed: FakeApi, tea: JsonObject
+) -> None:
+    settle(tea)
+    for name in ("kudo-webhook", "kudo-reconciler"):
+        installed.remove("deployments", name)
+    assert "deployment kudo-webhook: was not found in namespace kudo-system" in shown("why", "tea")
+    for kind in ("mutatingwebhookconfigurations", "validatingwebhookconfigurations"):
+        configuration = installed.objects[kind, "kudo-instance-admission"]
+        configuration["webhooks"] = [{"clientConfig": {"url": "https://one", "caBundle": "x"}}]
+    assert shown("why", "tea") == "✓ tea: Ready (ResourcesReady)\nNothing looks wrong.\n"
+    installed.objects["leases", "kudo-reconciler"]["spec"]["holderIdentity"] = ""
+    out = shown("why", "tea")
+    assert "deployment kudo-reconciler: was not found" in out
+    assert "deployment kudo-webhook" not in out
+
+
 def test_a_pod_that_another_one_has_replaced_is_not_the_cause(
     kudo: Cli, installed: FakeApi, tea: JsonObject
 ) -> None:
