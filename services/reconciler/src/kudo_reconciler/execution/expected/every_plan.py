@@ -1,7 +1,7 @@
-"""Finds out which objects the plans of an OperatorVersion apply, whether they run or not.
+"""Finds which objects the plans of an OperatorVersion apply, by rendering them without a run.
 
-An object that one plan no longer applies may be that of another one, so nothing is an orphan before
-all of them were asked. It is known which tasks applied an object last, not which others would.
+The Inventory records the task that applied an object last, not which others would apply it: `deploy`
+and `update` often apply the same ones. So an object is an orphan only if no plan applies it.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ from kubeio.leader_election.elector import NotLeading
 from kudo.api import Instance
 from kudo.api.task_kinds import FatalTaskError, TaskError, TaskPath, TransientTaskError
 from kudo.objects.inventory.record import Place
-from kudo.plans.execution import StepRef, step_of, steps_of
+from kudo.plans.execution import step_of, steps_of
 from kudo_reconciler.common.errors import described
 from kudo_reconciler.common.pacing import paced
 from kudo_reconciler.execution.expected.ahead import Ahead
@@ -26,69 +26,61 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class EveryPlan:
-    """Renders the tasks of all plans; worker processes are charged to the namespace as usual."""
+    """Renders the tasks of all plans of an OperatorVersion, in worker processes."""
 
     ahead: Ahead
     renderer: Renderer
 
     async def applied(
-        self, wanted: Collection[Place], instance: Instance, memory: RunMemory
+        self, candidates: Collection[Place], instance: Instance, memory: RunMemory
     ) -> frozenset[Place]:
-        """Return which objects tasks of any plan of the version of a run apply.
-
-        Places are kept, never what was rendered. Nothing is rendered once all were found.
+        """Return those of the candidates that a task of any plan applies.
 
         Args:
-            wanted: The objects that are in question.
-            instance: With the parameters of the run.
-            memory: Of the run.
+            candidates: The objects that may be orphans.
+            instance: The Instance, with the parameters of its run.
+            memory: The memory of the run, with its OperatorVersion.
 
         Raises:
-            TaskError: what a task applies cannot be known now.
+            TaskError: a task cannot be rendered, or the OperatorVersion lacks it.
         """
-        looked_for, found = frozenset(wanted), set[Place]()
-        for context in _contexts(instance, memory, self.renderer):
-            if len(found) == len(looked_for):
+        undecided, namespace = set(candidates), instance.metadata.namespace
+        for context in _task_contexts(instance, memory, self.renderer):
+            if not undecided:
                 break
             try:
-                found |= looked_for & await self._places(context)
+                # Only places are kept: the manifests of all plans at a time could fill the memory.
+                async for expected in paced(await self.ahead.objects(context)):
+                    undecided.discard(place_of(expected.resource, namespace, expected.name))
             except (TaskError, NotLeading):
                 raise
             except Exception as fault:
-                # A bug must not keep the run from its end.
+                # A bug in rendering must not keep the run from its end: the caller takes a
+                # TaskError as "not known", and makes no orphans.
                 log.error(
                     "rendering crashed", extra={"task": str(context.path), **described(fault)}
                 )
                 text = f"internal error ({type(fault).__name__})"
                 raise TransientTaskError("TaskRenderingError", text) from fault
-            # Tasks that apply nothing wait for nothing, and there may be thousands.
+            # A task that applies nothing awaits nothing, and there may be thousands of them.
             await asyncio.sleep(0)
-        return frozenset(found)
-
-    async def _places(self, context: RenderContext) -> set[Place]:
-        namespace, places = context.instance.metadata.namespace, set[Place]()
-        async for one in paced(await self.ahead.objects(context)):
-            places.add(place_of(one.resource, namespace, one.name))
-        return places
+        return frozenset(candidates) - undecided
 
 
-def _contexts(instance: Instance, memory: RunMemory, renderer: Renderer) -> Iterator[RenderContext]:
+def _task_contexts(
+    instance: Instance, memory: RunMemory, renderer: Renderer
+) -> Iterator[RenderContext]:
     """Yield the context of each task in each step of each plan.
 
     Raises:
         FatalTaskError: the OperatorVersion lacks a task of one of its plans.
     """
     version = memory.version
-    for plan, ref, name in _uses(memory):
-        task = version.task(name)
-        path = TaskPath(instance.key, plan, ref.phase, ref.step, name)
-        if task is None:
-            raise FatalTaskError("UnknownTaskName", f"missing task {path}")
-        yield RenderContext(instance, version, memory.uid, path, ref, task, renderer)
-
-
-def _uses(memory: RunMemory) -> Iterator[tuple[str, StepRef, str]]:
-    for name, plan in memory.version.plans.items():
-        for ref in steps_of(plan):
-            for task in step_of(plan, ref).tasks:
-                yield name, ref, task
+    for plan_name, plan in version.plans.items():
+        for step in steps_of(plan):
+            for task_name in step_of(plan, step).tasks:
+                task = version.task(task_name)
+                path = TaskPath(instance.key, plan_name, step.phase, step.step, task_name)
+                if task is None:
+                    raise FatalTaskError("UnknownTaskName", f"missing task {path}")
+                yield RenderContext(instance, version, memory.uid, path, step, task, renderer)
