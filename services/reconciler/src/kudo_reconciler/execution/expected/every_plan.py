@@ -1,7 +1,7 @@
 """Finds which objects the plans of an OperatorVersion apply, by rendering them without a run.
 
-The Inventory records the task that applied an object last, not which others would apply it: `deploy`
-and `update` often apply the same ones. So an object is an orphan only if no plan applies it.
+The Inventory records the task that applied an object last, not which others would apply it:
+`deploy` and `update` often apply the same ones. So it is an orphan only if no plan applies it.
 """
 
 import asyncio
