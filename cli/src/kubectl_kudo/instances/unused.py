@@ -13,7 +13,7 @@ from kubectl_kudo.session.output import JsonObject, say, talk
 from kubectl_kudo.session.session import Session, in_session, namespace_of
 from kubeio.errors import Conflict, NotFound
 from kubeio.resource import Resource
-from kudo.api.task_kinds.kudo_operator import KUDO_OPERATOR
+from kudo.api.task_kinds.kinds import KUDO_OPERATOR
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from kubectl_kudo.session.output import JsonObject
 from kudo.api import OperatorVersion, operator_version_name
 from kudo.api.problems import InvalidInput, Problem
 from kudo.api.semver import rank
-from kudo.api.task_kinds.kudo_operator import KUDO_OPERATOR
+from kudo.api.task_kinds.kinds import KUDO_OPERATOR
 from kudo.packages.resolution import Lookup, Requirement, Stored
 
 

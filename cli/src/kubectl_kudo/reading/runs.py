@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kubectl_kudo.session.blocks import Cell, Mark
-from kudo.api.task_messages import cause_in
+from kudo.api.task_errors import cause_in
 
 JsonObject = dict[str, Any]
 
@@ -114,7 +114,7 @@ def parts(plan: str, entry: JsonObject) -> Iterator[tuple[str, JsonObject]]:
 def message_of(part: JsonObject) -> str:
     """Return the cause in the message of a part of a run, a condition or an event; empty if none.
 
-    The words before it are for asserts; see `kudo.api.task_messages`.
+    The words before it are for asserts; see `kudo.api.task_errors`.
     """
     return cause_in(str(part.get("message") or ""))
 

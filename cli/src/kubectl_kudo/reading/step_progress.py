@@ -13,7 +13,7 @@ from kubectl_kudo.reading.runs import RUNNING, TERMINAL, entries, message_of, st
 from kubectl_kudo.reading.suspension import is_suspended
 from kubectl_kudo.session.cells import duration, printable, seconds_since
 from kubectl_kudo.session.output import JsonObject
-from kudo.api.task_messages import cause_in
+from kudo.api.task_errors import cause_in
 
 _MOST = 3
 """Tasks of a step that are told of."""

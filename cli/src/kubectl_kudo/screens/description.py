@@ -33,7 +33,7 @@ from kubectl_kudo.reading.suspension import is_deleting, is_suspended, suspensio
 from kubectl_kudo.session.blocks import Block, Cell, Column, Mark, Node, Prose, Section, Table, Tree
 from kubectl_kudo.session.cells import NONE, age, cell, printable, since
 from kubectl_kudo.session.output import JsonObject
-from kudo.api.task_messages import cause_in
+from kudo.api.task_errors import cause_in
 
 _LONGEST_VALUE = 60
 _MOST_SIBLINGS = 20

@@ -18,7 +18,7 @@ from kubectl_kudo.reading.plan_view import (
 )
 from kubectl_kudo.session.blocks import Node
 from kubectl_kudo.session.output import JsonObject
-from kudo.api.task_kinds.kudo_operator import KUDO_OPERATOR
+from kudo.api.task_kinds.kinds import KUDO_OPERATOR
 
 _StepKey = tuple[str, str]
 

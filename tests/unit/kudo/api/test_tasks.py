@@ -5,8 +5,7 @@ import pytest
 from kudo.api import Task
 from kudo.api.problems import KudoError
 from kudo.api.task_kinds import FatalTaskError, TaskError, TaskPath, TransientTaskError, check_task
-from kudo.api.task_kinds.dummy import dummy_done
-from kudo.api.task_kinds.toggle import toggled_on
+from kudo.api.task_kinds.kinds import dummy_done, toggled_on
 
 PATH = TaskPath("ns/i", "deploy", "ph0", "s1", "t")
 

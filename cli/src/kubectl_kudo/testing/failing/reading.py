@@ -17,7 +17,7 @@ from kubeio.kinds import EVENTS, SECRETS
 from kubeio.resource import Resource
 from kubeio.types import Transform
 from kudo.api.known_secrets import KnownValues
-from kudo.api.task_messages import cause_in
+from kudo.api.task_errors import cause_in
 from kudo.redaction.objects import Redactor
 
 JsonObject = dict[str, Any]

@@ -7,9 +7,8 @@ process, and the worker processes of the reconciler, which are started often, ne
 import importlib
 from typing import TYPE_CHECKING
 
-from kudo.api.naming import default_instance_name, operator_version_name
-from kudo.api.states import ExecutionStatus
-from kudo.api.wire import Json, JsonObject
+from kudo.api.names import default_instance_name, operator_version_name
+from kudo.api.wire import ExecutionStatus, Json, JsonObject
 
 if TYPE_CHECKING:
     from kudo.api.base import ApiModel, ObjectMeta, ObjectReference, OwnerReference
@@ -34,8 +33,10 @@ if TYPE_CHECKING:
         new_run,
     )
     from kudo.api.inventory import Inventory, InventoryObject
-    from kudo.api.operator import Maintainer, Operator, OperatorSpec
     from kudo.api.operatorversion import (
+        Maintainer,
+        Operator,
+        OperatorSpec,
         OperatorVersion,
         OperatorVersionSpec,
         Parameter,
@@ -91,7 +92,7 @@ __all__ = [
     "operator_version_name",
 ]
 
-_MODULES = ("base", "operator", "operatorversion", "instance", "inventory")
+_MODULES = ("base", "operatorversion", "instance", "inventory")
 """Those first whose models packages have, too."""
 
 
@@ -102,8 +103,8 @@ def __getattr__(name: str) -> object:
         AttributeError: there is no such model.
     """
     if name in __all__:
-        for module in _MODULES:
-            found = importlib.import_module(f"{__name__}.{module}")
-            if hasattr(found, name):
-                return getattr(found, name)
+        for module_name in _MODULES:
+            module = importlib.import_module(f"{__name__}.{module_name}")
+            if hasattr(module, name):
+                return getattr(module, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

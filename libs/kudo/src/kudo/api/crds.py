@@ -18,8 +18,7 @@ from kudo.api.base import ApiObject
 from kudo.api.instance import Instance
 from kudo.api.inventory import Inventory
 from kudo.api.names import GROUP, LABEL_INSTANCE, VERSION
-from kudo.api.operator import Operator
-from kudo.api.operatorversion import OperatorVersion
+from kudo.api.operatorversion import Operator, OperatorVersion
 from kudo.api.wire import JsonObject
 
 _HEADER: Final = "# Generated from the models by `python -m kudo.api.crds`; do not edit.\n"

@@ -22,8 +22,7 @@ from kudo.api.base import (
     validations,
 )
 from kudo.api.names import API_VERSION, GROUP
-from kudo.api.states import ExecutionStatus
-from kudo.api.wire import JsonObject
+from kudo.api.wire import ExecutionStatus, JsonObject
 
 NO_PLAN_TO_RETRY: Final = "has no plan to retry; name the plan of that run in planName"
 NO_RUN_TO_RETRY: Final = (

@@ -1,5 +1,7 @@
 """The fixed names of KUDO's API: group, labels, annotations, finalizers, plan names.
 
+`operator_version_name` and `default_instance_name` are those that the command line gives objects.
+
 They are the contract with existing packages, custom resources and tools of KUDO 0.19; none may
 change.
 """
@@ -65,3 +67,12 @@ PLAN_DEPLOY: Final = "deploy"
 PLAN_UPDATE: Final = "update"
 PLAN_UPGRADE: Final = "upgrade"
 PLAN_CLEANUP: Final = "cleanup"
+
+
+def operator_version_name(operator: str, version: str, app_version: str = "") -> str:
+    """Return the object name that the CLI gives an OperatorVersion."""
+    return "-".join(part for part in (operator, app_version, version) if part)
+
+
+def default_instance_name(operator: str) -> str:
+    return f"{operator}-instance"

@@ -25,7 +25,7 @@ from kudo.api.problems import InvalidInput, Problem
 from kudo.api.task_kinds import KINDS, kind_of, templates_of
 from kudo.packages.files import OPERATOR_FILE
 from kudo.packages.model import OperatorFile, Package, PackageParameter
-from kudo.parameters.text import to_text
+from kudo.parameters.sources import to_text
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,7 @@ from pydantic import Field
 
 from kudo.api import bounds
 from kudo.api.base import ApiModel, Name, TemplateText, Text, at_most
-from kudo.api.operator import Maintainer
-from kudo.api.operatorversion import Plan, Task
+from kudo.api.operatorversion import Maintainer, Plan, Task
 from kudo.packages.files import PackageFiles
 
 _API_VERSION: Final = "`kudo.dev/v1beta1`, which is also meant if absent."

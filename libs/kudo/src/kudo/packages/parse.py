@@ -7,7 +7,7 @@ from kudo.packages.fields import Fields
 from kudo.packages.files import OPERATOR_FILE, PARAMETERS_FILE
 from kudo.packages.model import OperatorFile, PackageParameter, ParameterGroup
 from kudo.packages.shapes import read
-from kudo.parameters.text import to_text
+from kudo.parameters.sources import to_text
 from kudo.parameters.types import is_container
 
 Parameters = tuple[tuple[PackageParameter, ...], tuple[ParameterGroup, ...]]

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from kudo.api import OperatorVersion, Task, operator_version_name
 from kudo.api.problems import InvalidInput, Problem
-from kudo.api.task_kinds.kudo_operator import KUDO_OPERATOR
+from kudo.api.task_kinds.kinds import KUDO_OPERATOR
 from kudo.packages.files import OPERATOR_FILE
 from kudo.packages.location import Located, Location, is_path, is_url
 from kudo.packages.model import Package

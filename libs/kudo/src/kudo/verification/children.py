@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from kudo.api import Task
 from kudo.api.problems import InvalidInput
 from kudo.api.task_kinds import FatalTaskError
-from kudo.api.task_kinds.kudo_operator import KUDO_OPERATOR
+from kudo.api.task_kinds.kinds import KUDO_OPERATOR
 from kudo.packages.model import Package, PackageParameter
 from kudo.packages.resolution import Resolution
 from kudo.packages.source import Source

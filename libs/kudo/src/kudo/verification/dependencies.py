@@ -7,7 +7,7 @@ from typing import Final
 
 from kudo.api import operator_version_name
 from kudo.api.problems import InvalidInput, Problem
-from kudo.api.task_kinds.kudo_operator import KUDO_OPERATOR
+from kudo.api.task_kinds.kinds import KUDO_OPERATOR
 from kudo.packages.location import Located, PackedLocation, is_path
 from kudo.packages.model import Package
 from kudo.packages.resolution import Resolution, resolve

@@ -18,7 +18,7 @@ from kudo.packages.files import OPERATOR_FILE, PARAMETERS_FILE
 from kudo.packages.model import OperatorFile, Package, ParametersFile
 from kudo.packages.shapes import Shape, fields_of
 from kudo.packages.source import Entry, Path, Position, Source, path_text, source_of
-from kudo.parameters.text import go_text
+from kudo.parameters.sources import go_text
 from kudo.verification.finding import Edit, Finding, Place, tolerated, warning
 
 _DESCRIPTIVE: Final = frozenset({"description", "displayName", "hint", "group", "prio", "url"})

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 from gotemplate import VersionError
 from kubeio.names import MAX_LABEL, MAX_SUBDOMAIN, is_subdomain
-from kudo.api.naming import operator_version_name
+from kudo.api.names import operator_version_name
 from kudo.api.problems import shown_name
 from kudo.api.semver import read_version
 from kudo.packages.model import Package

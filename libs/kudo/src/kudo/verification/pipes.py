@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from kudo.api import PipeFile, default_instance_name
 from kudo.api.task_kinds import FatalTaskError
-from kudo.api.task_kinds.pipe import is_pipe
+from kudo.api.task_kinds.kinds import is_pipe
 from kudo.packages.model import Package
 from kudo.tasks.pipe import naming_problems, read_pod, uses, validate
 from kudo.verification.finding import Finding, at_plan, error

@@ -11,7 +11,7 @@ from goyaml import DumpError
 from kudo.api import Parameter
 from kudo.packages.model import PackageParameter
 from kudo.parameters.check import check_value
-from kudo.parameters.text import go_text, to_text
+from kudo.parameters.sources import go_text, to_text
 from kudo.parameters.types import TYPES, ValueType
 
 _SHOWN: Final = 200

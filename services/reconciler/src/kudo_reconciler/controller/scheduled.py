@@ -11,14 +11,7 @@ import logging
 from dataclasses import dataclass
 from functools import partial
 
-from kudo.api import (
-    ExecutionStatus,
-    Instance,
-    OperatorVersion,
-    Plan,
-    PlanStatus,
-    task_messages,
-)
+from kudo.api import ExecutionStatus, Instance, OperatorVersion, Plan, PlanStatus, task_errors
 from kudo.api.identity import identity
 from kudo.api.problems import Problem
 from kudo.api.task_kinds import FatalTaskError
@@ -211,7 +204,7 @@ class Scheduled:
             return await self.ending.fail(instance, version, status, unreadable[0].reason, text)
         missing = await self._missing_children(key, memory)
         if missing is not None:
-            text = f"{task_messages.FAILED}{missing}"
+            text = f"{task_errors.FAILED}{missing}"
             return await self.ending.fail(instance, version, status, missing.reason, text)
         writer = StatusWriter(self.context.instances, instance, status)
         run = Run(

@@ -1,6 +1,6 @@
 """Tasks: their kinds, and what they can fail with."""
 
-from kudo.api.task_kinds.errors import FatalTaskError, TaskError, TaskPath, TransientTaskError
+from kudo.api.task_errors import FatalTaskError, TaskError, TaskPath, TransientTaskError
 from kudo.api.task_kinds.kinds import (
     DEFAULT_KIND,
     KINDS,

@@ -4,14 +4,13 @@ All that differs from kind to kind is asked of the kind: checks, rights, preview
 commands follow from it. `kudo_reconciler.execution.tasks` has how tasks of each kind run.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import Enum
 from types import MappingProxyType
-from typing import Any, Final, Literal, NamedTuple, Protocol
+from typing import Final, Literal, NamedTuple, Protocol
 
-from kudo.api.task_kinds.fields import TaskFields
+from kudo.api.wire import JsonObject
 
-JsonObject = dict[str, Any]
 Path = tuple[str | int, ...]
 Parameters = Callable[[], Mapping[str, object]]
 """Returns the values of parameters as templates see them, once a task has asked for them."""
@@ -71,6 +70,57 @@ class Shown(NamedTuple):
     template: str = ""
     object: JsonObject | None = None
     remark: str = ""
+
+
+class PipeFileFields(Protocol):
+    """A file of a Pipe task. Kinds read protocols, since the API models are above this package."""
+
+    @property
+    def file(self) -> str | None: ...
+    @property
+    def env_file(self) -> str | None: ...
+    @property
+    def kind(self) -> str | None: ...
+    @property
+    def key(self) -> str | None: ...
+
+
+class TaskSpecFields(Protocol):
+    """The fields of all kinds of task."""
+
+    @property
+    def resources(self) -> Sequence[str] | None: ...
+    @property
+    def parameter(self) -> str | None: ...
+    @property
+    def pod(self) -> str | None: ...
+    @property
+    def pipe(self) -> Sequence[PipeFileFields] | None: ...
+    @property
+    def package(self) -> str | None: ...
+    @property
+    def operator_version(self) -> str | None: ...
+    @property
+    def app_version(self) -> str | None: ...
+    @property
+    def parameter_file(self) -> str | None: ...
+    @property
+    def want_err(self) -> bool | None: ...
+    @property
+    def fatal(self) -> bool | None: ...
+    @property
+    def done(self) -> bool | None: ...
+
+
+class TaskFields(Protocol):
+    """A task."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def spec(self) -> TaskSpecFields: ...
 
 
 class Preview(Protocol):

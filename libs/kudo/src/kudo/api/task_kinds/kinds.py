@@ -1,18 +1,221 @@
-"""The kinds of tasks."""
+"""The kinds of tasks: a class for each, and `KINDS`, which has one of each."""
 
+import re
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Final
 
-from kudo.api.task_kinds.apply import Apply
-from kudo.api.task_kinds.delete import Delete
-from kudo.api.task_kinds.dummy import Dummy
-from kudo.api.task_kinds.errors import FatalTaskError
-from kudo.api.task_kinds.fields import TaskFields
-from kudo.api.task_kinds.kind import Kind, TemplateUse
-from kudo.api.task_kinds.kudo_operator import KudoOperator
-from kudo.api.task_kinds.pipe import Pipe
-from kudo.api.task_kinds.toggle import Toggle
+from kudo.api.names import API_VERSION
+from kudo.api.task_errors import FatalTaskError, TransientTaskError
+from kudo.api.task_kinds.kind import (
+    USE_DUMMY,
+    Action,
+    Kind,
+    Needing,
+    Parameters,
+    Preview,
+    Shown,
+    TaskFields,
+    TemplateUse,
+)
+
+
+class Apply(Kind):
+    name = "Apply"
+    does = "applies objects and waits until they are healthy"
+    needed = ("resources",)
+    action = Action.APPLY
+    owns = True
+
+
+class Delete(Kind):
+    name = "Delete"
+    does = "deletes objects and waits until they are gone"
+    needed = ("resources",)
+    optional = ("wait",)
+    action = Action.DELETE
+    recorded_first = True
+
+
+_TRUE = frozenset({"1", "t", "T", "TRUE", "true", "True"})
+_FALSE = frozenset({"0", "f", "F", "FALSE", "false", "False"})
+
+
+class Toggle(Kind):
+    name = "Toggle"
+    does = "applies while the parameter is true, deletes otherwise"
+    needed = ("parameter", "resources")
+    action = Action.TOGGLE
+    recorded_first = True
+    owns = True
+
+    def problems(self, task: TaskFields) -> Iterator[str]:
+        if not task.spec.resources:
+            yield f"toggle task has an empty resource list. {USE_DUMMY}"
+        if not task.spec.parameter:
+            yield "Missing parameter to evaluate the Toggle Task"
+
+    def installation_problems(self, task: TaskFields) -> Iterator[str]:
+        if not task.spec.parameter:
+            yield f"toggle task {task.name} does not have parameter specified"
+
+    def switch(self, task: TaskFields) -> str:
+        return task.spec.parameter or ""
+
+    def only_deletes(self, task: TaskFields, parameters: Parameters) -> bool:
+        return not toggled_on(task, parameters())
+
+
+def toggled_on(task: TaskFields, parameters: Mapping[str, object]) -> bool:
+    """Return whether a Toggle task applies its resources (True) or deletes them (False).
+
+    Args:
+        task: The task.
+        parameters: The values as templates see them.
+
+    Raises:
+        FatalTaskError: with reason ToggleTaskError, if the parameter has no boolean value.
+    """
+    name = task.spec.parameter or ""
+    if name not in parameters:
+        raise FatalTaskError("ToggleTaskError", f"no value for parameter {name} found")
+    value = parameters[name]
+    if not isinstance(value, str):
+        raise FatalTaskError("ToggleTaskError", f"value of parameter {name} isn't a string")
+    if value in _TRUE or value in _FALSE:
+        return value in _TRUE
+    raise FatalTaskError(
+        "ToggleTaskError",
+        f'could not parse value of parameter {name}: strconv.ParseBool: parsing "{value[:200]}": '
+        "invalid syntax; "
+        "use true or false",
+    )
+
+
+PIPE: Final = "Pipe"
+_KEY: Final = re.compile(r"[a-zA-Z0-9_\-]+")
+_ARTIFACTS: Final = ("ConfigMap", "Secret")
+
+
+class Pipe(Kind):
+    name = PIPE
+    does = "runs a pod and keeps its files in ConfigMaps and Secrets"
+    needed = ("pod", "pipe")
+    recorded_first = True
+    owns = True
+
+    def problems(self, task: TaskFields) -> Iterator[str]:
+        if not task.spec.pipe:
+            yield "pipe task has an empty pipe files list"
+        for item in task.spec.pipe or ():
+            fields = (item.file, item.env_file, item.kind, item.key)
+            shown = "{" + " ".join(filter(None, fields)) + "}"
+            if bool(item.file) == bool(item.env_file):
+                text = "must have either 'file' or 'envFile' field set but not both"
+                yield f"pipe file {shown} {text}"
+            if item.kind not in _ARTIFACTS:
+                yield f"invalid pipe kind (must be Secret or ConfigMap): {shown}"
+            if not _KEY.fullmatch(item.key or ""):
+                text = "invalid pipe key (only letters, numbers and _ and - are allowed)"
+                yield f"{text}: {shown}"
+
+    def installation_problems(self, task: TaskFields) -> Iterator[str]:
+        if not task.spec.pipe:
+            yield f"task {task.name} does not have pipe files specified"
+
+    def templates(self, task: TaskFields) -> Iterator[TemplateUse]:
+        yield TemplateUse(task.spec.pod or "", ("pod",))
+
+    def add_needs(self, task: TaskFields, needs: Needing) -> None:
+        template = task.spec.pod or ""
+        needs.need("v1", "Pod", Action.TOGGLE, template)
+        needs.copy_files(template)
+        for file in task.spec.pipe or ():
+            artifact = "Secret" if file.kind == "Secret" else "ConfigMap"
+            needs.need("v1", artifact, Action.APPLY, template)
+
+    def shown(self, preview: Preview) -> Iterator[Shown]:
+        template = preview.task.spec.pod or ""
+        remark = "the pod of a Pipe task; its files become ConfigMaps and Secrets"
+        yield Shown("apply", template, preview.pod(template), remark)
+
+    def listed(self, task: TaskFields) -> str:
+        return task.spec.pod or ""
+
+
+def is_pipe(task: TaskFields) -> bool:
+    """Return whether files of a pod of a task are found as `.Pipes`."""
+    return task.kind == PIPE
+
+
+KUDO_OPERATOR: Final = "KudoOperator"
+
+
+class KudoOperator(Kind):
+    name = KUDO_OPERATOR
+    does = "has an Instance of another operator"
+    needed = ("package",)
+    optional = ("parameterFile", "instanceName", "appVersion", "operatorVersion")
+
+    def problems(self, task: TaskFields) -> Iterator[str]:
+        yield from self.problems_as_written(task)
+        if not task.spec.operator_version:
+            yield f"kudo operator task '{task.name}' has an empty operatorVersion"
+
+    def problems_as_written(self, task: TaskFields) -> Iterator[str]:
+        """Yield the problems of a task that need not name a version: installing adds it."""
+        if not task.spec.package:
+            yield f"kudo operator task '{task.name}' has an empty package name"
+
+    def templates(self, task: TaskFields) -> Iterator[TemplateUse]:
+        if task.spec.parameter_file:
+            yield TemplateUse(task.spec.parameter_file, ("parameterFile",))
+
+    def add_needs(self, _: TaskFields, needs: Needing) -> None:
+        needs.need(API_VERSION, "Instance", Action.APPLY)
+        needs.add_child()
+
+    def shown(self, preview: Preview) -> Iterator[Shown]:
+        remark = "the child instance; its own plans are not rendered"
+        yield Shown("apply", preview.task.spec.parameter_file or "", preview.child(), remark)
+
+    def word(self) -> str:
+        """Return the word of KUDO 0.19, which does not know the kind in trees."""
+        return "unknown"
+
+    def parts(self, _task: TaskFields) -> Iterator[tuple[str, str]]:
+        return iter(())
+
+
+class Dummy(Kind):
+    name = "Dummy"
+    does = "does nothing, or fails, for tests of plans"
+    optional = ("done", "wantErr", "fatal")
+    begins_with = MappingProxyType({"done": True})
+
+    def never_waits(self, task: TaskFields) -> bool:
+        return bool(task.spec.fatal if task.spec.want_err else task.spec.done)
+
+
+def dummy_done(task: TaskFields) -> bool:
+    """Return whether a Dummy task is done.
+
+    Raises:
+        FatalTaskError, TransientTaskError: it was asked to fail; reason DummyTaskError.
+    """
+    if task.spec.want_err:
+        failure = FatalTaskError if task.spec.fatal else TransientTaskError
+        raise failure("DummyTaskError", "dummy error")
+    return bool(task.spec.done)
+
+
+class _Unknown(Kind):
+    name = "unknown"
+    does = "cannot be run"
+
+
+_UNKNOWN: Final = _Unknown()
+
 
 KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
     {
@@ -68,11 +271,3 @@ def any_kind() -> str:
 def kinds_with(field: str) -> str:
     """Return the names of the kinds whose spec can have a field, for people."""
     return ", ".join(kind.name for kind in KINDS.values() if field in kind.fields)
-
-
-class _Unknown(Kind):
-    name = "unknown"
-    does = "cannot be run"
-
-
-_UNKNOWN: Final = _Unknown()

@@ -10,7 +10,7 @@ from kudo.api.task_kinds import FatalTaskError
 from kudo.tasks.pipe.envfile import EnvFileError
 
 if TYPE_CHECKING:  # worker processes start without the models
-    from kudo.api.task_kinds.fields import PipeFileFields
+    from kudo.api.task_kinds.kind import PipeFileFields
 
 MAX_FILE_BYTES = 1024 * 1024
 """As much as a ConfigMap or Secret can hold."""

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 from kubeio.names import MAX_SUBDOMAIN
 from kudo.api.task_kinds import FatalTaskError
-from kudo.api.task_kinds.pipe import is_pipe
+from kudo.api.task_kinds.kinds import is_pipe
 
 if TYPE_CHECKING:  # worker processes start without the models
     from kudo.api import OperatorVersion, Plan
-    from kudo.api.task_kinds.fields import TaskFields
+    from kudo.api.task_kinds.kind import TaskFields
 
 _DROPPED = re.compile(r"[^a-z0-9]")
 

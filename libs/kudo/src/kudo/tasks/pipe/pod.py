@@ -16,7 +16,7 @@ from kudo.api.task_kinds import FatalTaskError
 from kudo.tasks.pipe.artifacts import path_of
 
 if TYPE_CHECKING:  # worker processes start without the models
-    from kudo.api.task_kinds.fields import PipeFileFields
+    from kudo.api.task_kinds.kind import PipeFileFields
 
 WAITER = "waiter"
 MAX_FILES = 100

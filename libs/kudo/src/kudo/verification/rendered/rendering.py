@@ -15,7 +15,7 @@ from kubeio.names import is_subdomain
 from kudo.api import JsonObject, Parameter, PipeFile
 from kudo.api.problems import InvalidInput
 from kudo.api.task_kinds import FatalTaskError
-from kudo.api.task_kinds.pipe import is_pipe
+from kudo.api.task_kinds.kinds import is_pipe
 from kudo.packages.model import Package, PackageParameter
 from kudo.packages.source import Path, Source
 from kudo.parameters.template import template_values

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Self
 
 from kubeio.errors import NotFound
-from kudo.api import JsonObject, task_messages
+from kudo.api import JsonObject, task_errors
 from kudo.api.names import FINALIZER_CLUSTER_RESOURCES
 from kudo.api.task_kinds import FatalTaskError
 from kudo.objects.enrichment import encode_string_data, execution_of
@@ -320,7 +320,7 @@ class ApplyTask:
         self, obj: JsonObject, health: Health, context: TaskContext
     ) -> FatalTaskError:
         metadata, message = obj["metadata"], await self._message(obj, health, context)
-        text = task_messages.unhealthy(metadata.get("namespace", ""), metadata["name"], message)
+        text = task_errors.unhealthy(metadata.get("namespace", ""), metadata["name"], message)
         return FatalTaskError("FailedTerminalStateError", text)
 
     async def _unseen(self, context: TaskContext) -> list[AppliedObject]:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Self
 
-from kudo.api.task_kinds.dummy import dummy_done
+from kudo.api.task_kinds.kinds import dummy_done
 from kudo_reconciler.execution.expected.ahead import Expected
 from kudo_reconciler.execution.task_context import RenderContext, TaskContext, TaskResult
 from kudo_reconciler.execution.tasks.parts import TaskParts

@@ -15,7 +15,7 @@ from typing import Self
 
 from kubeio import jsonpatch
 from kubeio.errors import ApiError, Conflict, ConnectionLost
-from kudo.api import Instance, JsonObject, OperatorVersion, task_messages
+from kudo.api import Instance, JsonObject, OperatorVersion, task_errors
 from kudo.api.names import ANNOTATION_PLAN_UID
 from kudo.api.task_kinds import FatalTaskError, TransientTaskError
 from kudo.objects.health import State, failed_plan, health_of
@@ -257,7 +257,7 @@ def _result(
     if health.state is State.FAILED:
         raise FatalTaskError(
             "FailedTerminalStateError",
-            task_messages.unhealthy(child.namespace, child.name, health.message),
+            task_errors.unhealthy(child.namespace, child.name, health.message),
         )
     awaits = context.awaited(seen)
     return TaskResult(done=last and health.healthy, message=health.message, awaits=awaits)

@@ -2,8 +2,8 @@
 
 import pytest
 
+from kudo.api.task_errors import cause_in
 from kudo.api.task_kinds import FatalTaskError, TaskPath, TransientTaskError
-from kudo.api.task_messages import cause_in
 
 PATH = TaskPath("ns/i", "deploy", "main", "app", "pot")
 FAILED_JOB = 'job "a-job" has failed terminally: container job ended with exit code 3'
