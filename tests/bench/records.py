@@ -16,7 +16,7 @@ from kubeio.types import JsonObject
 from kudo.api.crds import definitions
 from kudo.api.identity import InstanceIdentity
 from kudo.objects.inventory.record import Entry, Place, inventory_of
-from kudo_reconciler.common.resources import INVENTORIES
+from kudo_reconciler.common.keys import INVENTORIES
 from kudo_reconciler.store.inventories import INDEXERS, kept_inventory
 from tests.bench.figures import Figure
 from tests.support.apiserver.cluster import MemoryCluster

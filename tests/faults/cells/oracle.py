@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from kubeio.resource import Resource
 from kudo.api.names import ANNOTATION_PLAN_UID
-from kudo_reconciler.common.resources import INVENTORIES
+from kudo_reconciler.common.keys import INVENTORIES
 from tests.support.build import Json
 from tests.support.cluster.resources import (
     CONFIG_MAPS,

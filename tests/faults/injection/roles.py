@@ -13,7 +13,7 @@ import orjson
 
 from kubeio.kinds import EVENTS
 from kudo.api.names import FINALIZER_CLEANUP
-from kudo_reconciler.common.resources import INSTANCES, INVENTORIES
+from kudo_reconciler.common.keys import INSTANCES, INVENTORIES
 from tests.faults.injection.paths import Target, target_of
 
 Json = dict[str, object]

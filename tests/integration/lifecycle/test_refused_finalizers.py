@@ -6,8 +6,8 @@ from kubeio.cache.informer import Informer
 from kubeio.errors import Invalid
 from kudo.api import Instance
 from kudo_reconciler.common.keys import Key
+from kudo_reconciler.store.freshness import OwnWrites
 from kudo_reconciler.store.instances import InstanceStore
-from kudo_reconciler.store.own_writes import OwnWrites
 from tests.support import build
 from tests.support.cluster.resources import INSTANCES
 from tests.support.cluster.world import World

@@ -8,8 +8,8 @@ from kubeio.cache.informer import Informer
 from kudo.api import Instance, InstanceStatus, JsonObject
 from kudo_reconciler.common.errors import Outdated
 from kudo_reconciler.common.keys import Key, key_of
+from kudo_reconciler.store.freshness import OwnWrites
 from kudo_reconciler.store.instances import InstanceStore
-from kudo_reconciler.store.own_writes import OwnWrites
 from tests.support import build, instances
 from tests.support.cluster.changes import edit, label
 from tests.support.cluster.interface import World

@@ -9,9 +9,9 @@ from random import Random
 from kubeio.client import Client
 from kudo.jobs import HANDLERS
 from kudo_reconciler.app import App
-from kudo_reconciler.environment import Environment
 from kudo_reconciler.metrics.metrics import Metrics
 from kudo_reconciler.settings import Settings
+from kudo_reconciler.wiring import Environment
 from tests.support.apiserver.cluster import moment
 from tests.support.apiserver.network.process import Process
 from tests.support.apiserver.network.transport import MemoryTransport

@@ -15,10 +15,10 @@ from kubeio.connection.config import ClusterConfig
 from kudo_reconciler.app import App
 from kudo_reconciler.common.fairness import USUAL, Fairness, fairness_options
 from kudo_reconciler.common.keys import Key
-from kudo_reconciler.environment import Environment
 from kudo_reconciler.execution.operations import Operation, Operations
 from kudo_reconciler.metrics.metrics import Metrics
 from kudo_reconciler.settings import Settings
+from kudo_reconciler.wiring import Environment
 from serving.namespaces import Measure, as_text, report
 from serving.shares import Share
 from serving.worker_pool import WorkerUsage, worker_options

@@ -8,9 +8,9 @@ import pytest
 
 from kudo.api.crds import definitions
 from kudo_reconciler.app import App
-from kudo_reconciler.environment import Environment
 from kudo_reconciler.metrics.metrics import Metrics
 from kudo_reconciler.settings import Settings
+from kudo_reconciler.wiring import Environment
 from tests.support.apiserver.cluster import MemoryCluster
 from tests.support.world.lease import Candidate
 from tests.support.world.replica import InPlace

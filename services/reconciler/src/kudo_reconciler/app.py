@@ -32,31 +32,29 @@ from kudo.api import Json, JsonObject
 from kudo.objects.inventory.record import owner_of
 from kudo.plans.runs.recorded import has_begun
 from kudo_reconciler.common.clock import ApiServerClock, loop_seconds
-from kudo_reconciler.common.keys import Key
-from kudo_reconciler.common.resources import (
+from kudo_reconciler.common.keys import (
     INSTANCES,
     INVENTORIES,
     OPERATOR_VERSIONS,
     READINESS_KINDS,
+    Key,
 )
 from kudo_reconciler.controller.workqueue import WorkQueue, namespace_limit
-from kudo_reconciler.environment import Environment
 from kudo_reconciler.events.writer import EventRecorder
 from kudo_reconciler.execution.operations import Operations
 from kudo_reconciler.execution.rendering import Renderer
 from kudo_reconciler.metrics.metrics import Metrics
+from kudo_reconciler.objects.damage import IgnoredEntries
 from kudo_reconciler.objects.observer import Observer
-from kudo_reconciler.objects.records.ignored import IgnoredEntries
-from kudo_reconciler.objects.records.recorder import Recorder
+from kudo_reconciler.objects.recorder import Recorder
 from kudo_reconciler.settings import Settings
+from kudo_reconciler.store.freshness import OwnWrites
 from kudo_reconciler.store.instances import InstanceStore
 from kudo_reconciler.store.inventories import INDEXERS, InventoryStore, kept_inventory
-from kudo_reconciler.store.own_writes import OwnWrites
 from kudo_reconciler.store.versions import VersionStore, kept_version
 from kudo_reconciler.tenancy.access import AccessReviews
-from kudo_reconciler.tenancy.accounts import Accounts
-from kudo_reconciler.tenancy.directory import Directory, kept
-from kudo_reconciler.wiring import Parts, controller_of
+from kudo_reconciler.tenancy.accounts import Accounts, Directory, kept
+from kudo_reconciler.wiring import Environment, Parts, controller_of
 from serving.namespaces import Measure, Tally, serve_debug
 from serving.probes import Probes
 from serving.server import serve_probes

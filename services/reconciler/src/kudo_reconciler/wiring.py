@@ -1,59 +1,98 @@
-"""Wires what reconciles: the controller of a term, its tasks, its objects, records and upkeep.
+"""Wires what reconciles: the controller of a term, its tasks, its objects and records.
 
-The parts that outlive a term, such as caches, are made in `app`.
+`Environment` has what comes from outside: API server, leadership, worker processes, clock and
+random numbers. The parts that outlive a term, such as caches, are made in `app`.
 """
 
-from dataclasses import dataclass
+import random
+import uuid
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Protocol
 
 from kubeio.client import Client
 from kubeio.discovery import Discovery
-from kudo_reconciler.common.clock import ApiServerClock
-from kudo_reconciler.controller.context import ReconcileContext
-from kudo_reconciler.controller.controller import Controller
+from kudo_reconciler.common.clock import ApiServerClock, Clock, SystemClock
+from kudo_reconciler.common.concurrency import Jobs
+from kudo_reconciler.controller.context import ReconcileContext, ValueChecks
 from kudo_reconciler.controller.deletion import Deletion
+from kudo_reconciler.controller.housekeeping import Upkeep
 from kudo_reconciler.controller.idle import Idle
-from kudo_reconciler.controller.leftovers import Leftovers
+from kudo_reconciler.controller.leftovers import Leftovers, OrphanSearch
 from kudo_reconciler.controller.readiness import Readiness
-from kudo_reconciler.controller.reconcile import InstanceReconciler
+from kudo_reconciler.controller.reconcile import Controller, InstanceReconciler
 from kudo_reconciler.controller.restoring import Restoring
 from kudo_reconciler.controller.scheduled import Scheduled
-from kudo_reconciler.controller.upkeep import Upkeep
 from kudo_reconciler.controller.workqueue import WorkQueue
-from kudo_reconciler.environment import Environment
 from kudo_reconciler.events.writer import EventRecorder
 from kudo_reconciler.execution.causes import Causes
-from kudo_reconciler.execution.expected.ahead import Ahead
-from kudo_reconciler.execution.expected.every_plan import EveryPlan
+from kudo_reconciler.execution.expected import Ahead, EveryPlan
 from kudo_reconciler.execution.operations import Operations
-from kudo_reconciler.execution.recording import Recording
+from kudo_reconciler.execution.recording import Entries, Recording
 from kudo_reconciler.execution.rendering import Renderer
 from kudo_reconciler.execution.run import PlanRunner
-from kudo_reconciler.execution.steps import StepRunner
-from kudo_reconciler.execution.task_runner import TaskRunner
+from kudo_reconciler.execution.steps import StepRunner, TaskRunner
 from kudo_reconciler.execution.tasks.kinds import EXPECTS, runner_of
 from kudo_reconciler.execution.tasks.parts import TaskParts
 from kudo_reconciler.execution.tasks.pipe_pods import PipePods
 from kudo_reconciler.metrics.metrics import Metrics
+from kudo_reconciler.objects.adopter import Adopter
 from kudo_reconciler.objects.apply import Applier
 from kudo_reconciler.objects.dependency_hash import DependencyHasher
 from kudo_reconciler.objects.observer import Observer
 from kudo_reconciler.objects.ownership import Ownership
-from kudo_reconciler.objects.records.entries import Entries
-from kudo_reconciler.objects.records.orphan_search import OrphanSearch
-from kudo_reconciler.objects.records.recorder import Recorder
-from kudo_reconciler.objects.releasing.cluster_scoped import ClusterObjects
-from kudo_reconciler.objects.releasing.shares import Shares
+from kudo_reconciler.objects.pruner import Pruner
+from kudo_reconciler.objects.recorder import Recorder
+from kudo_reconciler.objects.releasing import ClusterObjects
 from kudo_reconciler.objects.resolver import Resolver
-from kudo_reconciler.objects.sharing.sharers import Sharers
-from kudo_reconciler.objects.upkeep.adopter import Adopter
-from kudo_reconciler.objects.upkeep.pruner import Pruner
+from kudo_reconciler.objects.sharers import Sharers
+from kudo_reconciler.objects.shares import Shares
 from kudo_reconciler.settings import Settings
 from kudo_reconciler.store.instances import InstanceStore
 from kudo_reconciler.store.inventories import InventoryStore
-from kudo_reconciler.store.values import ValueChecks
 from kudo_reconciler.store.versions import VersionStore
 from kudo_reconciler.tenancy.access import AccessReviews
 from kudo_reconciler.tenancy.accounts import Accounts
+
+
+class Leading(Protocol):
+    """Reports whether this replica is the leader.
+
+    See `kubeio.leader_election.elector.LeaderElector`.
+    """
+
+    def check(self) -> None:
+        """Raise `NotLeading` unless this replica may write now."""
+
+    async def run(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Call and await `work` in each term, until it ends by itself."""
+
+
+def _fresh_uid() -> str:
+    return str(uuid.uuid4())
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """The dependencies that the parts of the reconciler share.
+
+    Timeouts and delays use the clock of the running event loop, which is therefore not a field.
+
+    Attributes:
+        client: Sends every request; its hooks are set by the `App`.
+        jobs: The worker processes.
+        clock: The time of day of this machine; see `clock` for the one that statuses have.
+        rng: Source of every jitter.
+        fresh_uid: Returns a new uid for a run.
+    """
+
+    client: Client
+    leadership: Leading
+    jobs: Jobs
+    metrics: Metrics
+    clock: Clock = field(default_factory=SystemClock)
+    rng: random.Random = field(default_factory=random.Random)
+    fresh_uid: Callable[[], str] = _fresh_uid
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from kudo.api.watched import WatchedKinds
 from kudo.objects.health import needs_body
-from kudo_reconciler.common.resources import INSTANCES, READINESS_KINDS
+from kudo_reconciler.common.keys import INSTANCES, READINESS_KINDS
 
 
 def test_secrets_are_never_watched_whatever_the_set_says() -> None:

@@ -6,7 +6,7 @@ from typing import Any, NoReturn
 import pytest
 
 from kubeio.types import JsonObject
-from kudo_reconciler.common.resources import INSTANCES
+from kudo_reconciler.common.keys import INSTANCES
 from kudo_reconciler.controller import idle
 from kudo_reconciler.objects import resolver
 from tests.unit.reconciler.scenes.scene import Scene, of_kind, play, version

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from kubeio.types import JsonObject
-from kudo_reconciler.common.resources import INSTANCES
+from kudo_reconciler.common.keys import INSTANCES
 from tests.unit.reconciler.scenes.scene import Scene, of_kind, play, version
 
 

@@ -18,8 +18,7 @@ from kudo.api.names import ANNOTATION_PLAN_UID
 from kudo_reconciler.common.keys import Key
 from kudo_reconciler.execution.tasks.pipe_pods import PipePods
 from kudo_reconciler.objects.observer import Observer
-from kudo_reconciler.tenancy.accounts import Accounts
-from kudo_reconciler.tenancy.directory import Directory
+from kudo_reconciler.tenancy.accounts import Accounts, Directory
 from tests.support.apiserver.cluster import MemoryCluster
 from tests.support.apiserver.server import Request
 from tests.support.apiserver.types.kinds import POD

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from kudo_reconciler.common.keys import Key
-from kudo_reconciler.execution.operations import Operation, Operations, StillGoing
-from kudo_reconciler.execution.slots import Slots
+from kudo_reconciler.execution.operations import Operation, Operations, Slots, StillGoing
 from tests.unit.cancelling import cancel_at_each_await
 
 KEY = Key("ns", "i")

@@ -18,8 +18,7 @@ from kudo.api.task_kinds import FatalTaskError, TransientTaskError
 from kudo_reconciler.common.keys import Key
 from kudo_reconciler.execution.tasks.pipe_pods import PipePods
 from kudo_reconciler.objects.observer import Observer
-from kudo_reconciler.tenancy.accounts import Accounts
-from kudo_reconciler.tenancy.directory import Directory
+from kudo_reconciler.tenancy.accounts import Accounts, Directory
 
 POD: JsonObject = {"metadata": {"namespace": "ns", "name": "p", "uid": "u"}}
 FILES = [

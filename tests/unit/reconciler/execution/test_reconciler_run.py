@@ -15,19 +15,16 @@ from kudo.api import ExecutionStatus, Instance, OperatorVersion, PlanStatus
 from kudo.api.task_kinds import KINDS, FatalTaskError
 from kudo.plans.execution import Intent, StepRef, begin, status_of
 from kudo_reconciler.common.clock import SystemClock
-from kudo_reconciler.common.keys import Key
-from kudo_reconciler.common.resources import INSTANCES
+from kudo_reconciler.common.keys import INSTANCES, Key
 from kudo_reconciler.execution.operations import Operations
 from kudo_reconciler.execution.rendering import Renderer
 from kudo_reconciler.execution.run import PlanRunner, Progress, Run, StatusWriter
-from kudo_reconciler.execution.steps import StepRunner
+from kudo_reconciler.execution.steps import StepRunner, TaskRunner
 from kudo_reconciler.execution.task_context import RunMemory, TaskContext, TaskResult
-from kudo_reconciler.execution.task_runner import TaskRunner
 from kudo_reconciler.metrics.metrics import Metrics
+from kudo_reconciler.store.freshness import OwnWrites
 from kudo_reconciler.store.instances import InstanceStore
-from kudo_reconciler.store.own_writes import OwnWrites
-from kudo_reconciler.tenancy.accounts import Accounts
-from kudo_reconciler.tenancy.directory import Directory
+from kudo_reconciler.tenancy.accounts import Accounts, Directory
 from workers import Pool
 
 REF: Final = StepRef(0, 0, "phase", "step")

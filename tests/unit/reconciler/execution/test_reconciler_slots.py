@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kudo_reconciler.execution.slots import Slots
+from kudo_reconciler.execution.operations import Slots
 from tests.support.loops.virtual_loop import run_virtually
 from tests.unit.cancelling import cancel_at_each_await
 

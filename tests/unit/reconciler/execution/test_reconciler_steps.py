@@ -12,14 +12,13 @@ from kudo.api.task_kinds import KINDS, FatalTaskError, TransientTaskError
 from kudo.plans.execution import StepRef, TaskOutcome
 from kudo_reconciler.common.errors import Outdated
 from kudo_reconciler.execution.rendering import Renderer
-from kudo_reconciler.execution.steps import StepResult, StepRunner
+from kudo_reconciler.execution.steps import StepResult, StepRunner, TaskRunner
 from kudo_reconciler.execution.task_context import (
     RunMemory,
     StepContext,
     TaskContext,
     TaskResult,
 )
-from kudo_reconciler.execution.task_runner import TaskRunner
 from workers import Pool
 
 S = ExecutionStatus

@@ -13,11 +13,9 @@ from kudo.api.task_kinds import KINDS, FatalTaskError, TaskPath, TransientTaskEr
 from kudo.plans.execution import StepRef
 from kudo_reconciler.common.errors import Superseded
 from kudo_reconciler.execution.rendering import Renderer
+from kudo_reconciler.execution.steps import TaskRunner
 from kudo_reconciler.execution.task_context import RunMemory, TaskContext, TaskResult
-from kudo_reconciler.execution.task_runner import TaskRunner
-from kudo_reconciler.execution.tasks.dummy import DummyTask
-from kudo_reconciler.execution.tasks.kinds import TASKS
-from kudo_reconciler.execution.tasks.toggle import ToggleTask
+from kudo_reconciler.execution.tasks.kinds import TASKS, DummyTask, ToggleTask
 from workers import Pool
 
 DONE = TaskResult(done=True)

@@ -10,7 +10,7 @@ from kudo.api.names import LABEL_INSTANCE
 from kudo.objects.health import readiness
 from kudo.plans.runs.conditions import Situation
 from kudo.plans.runs.status import running, settled, with_conditions
-from kudo_reconciler.common.resources import READINESS_KINDS
+from kudo_reconciler.common.keys import READINESS_KINDS
 from tests.support.apiserver.cluster import moment
 from tests.unit.kudo.plans.runs.control_promises import held_up_instance_says_so, passed_limits
 from tests.unit.reconciler.lives.inventory.observed import assert_records_at_rest

@@ -14,7 +14,7 @@ from kubeio.types import JsonObject
 from kudo.api import ExecutionStatus, Instance
 from kudo.plans.execution import steps_of_entry
 from kudo.plans.runs.plan_choice import used_uids
-from kudo_reconciler.common.resources import INSTANCES, OPERATOR_VERSIONS
+from kudo_reconciler.common.keys import INSTANCES, OPERATOR_VERSIONS
 from tests.unit.reconciler.lives.inventory import acts as records
 from tests.unit.reconciler.lives.operators import PLANS, TIMEOUTS, operator_version, values
 

@@ -10,7 +10,7 @@ from typing import Final
 
 from kudo.api.names import LABEL_INSTANCE
 from kudo.objects.inventory.retention import retained_by
-from kudo_reconciler.common.resources import INSTANCES
+from kudo_reconciler.common.keys import INSTANCES
 from tests.faults.cells.lives import NEVER_STRUCK
 from tests.faults.cells.matrix import Cell, Group, Places
 from tests.faults.cells.owned import RIVAL

@@ -14,7 +14,7 @@ from typing import Any, Final
 import orjson
 
 from kubeio.errors import ConnectionLost
-from kudo_reconciler.common.resources import INSTANCES
+from kudo_reconciler.common.keys import INSTANCES
 from tests.faults.injection.faults import (
     ANSWERS,
     DELAYS,

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from kubeio.client import Client
 from kubeio.types import JsonObject
-from kudo_reconciler.common.resources import INSTANCES
+from kudo_reconciler.common.keys import INSTANCES
 from kudo_reconciler.settings import Settings
 from tests.faults.cells.lives import Life, Lives
 from tests.faults.cells.view import View

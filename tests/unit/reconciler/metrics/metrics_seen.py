@@ -10,7 +10,7 @@ from kubeio.connection.requests import Ending, RequestSeen
 from kubeio.errors import ConnectionLost, Forbidden, Gone
 from kubeio.resource import Resource
 from kudo.api import ExecutionStatus, PlanStatus
-from kudo_reconciler.common.resources import INSTANCES, READINESS_KINDS
+from kudo_reconciler.common.keys import INSTANCES, READINESS_KINDS
 from kudo_reconciler.metrics import labels as words
 from kudo_reconciler.metrics.metrics import Metrics
 

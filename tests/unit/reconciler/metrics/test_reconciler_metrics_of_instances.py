@@ -13,9 +13,8 @@ from kubeio.client import Client
 from kubeio.connection.config import ClusterConfig
 from kubeio.types import JsonObject
 from kudo.api.moments import rfc3339
-from kudo_reconciler.common.resources import INSTANCES
-from kudo_reconciler.metrics.instances import InstanceCollector, state_of
-from kudo_reconciler.metrics.suspended import MOST_NAMED
+from kudo_reconciler.common.keys import INSTANCES
+from kudo_reconciler.metrics.instances import MOST_NAMED, InstanceCollector, state_of
 
 EARLY, LATE = "2026-01-01T00:00:10Z", "2026-01-01T00:00:20Z"
 EARLY_SECONDS = 1767225610

@@ -8,7 +8,7 @@ from prometheus_client import CollectorRegistry
 
 from kudo_reconciler.common.keys import Key
 from kudo_reconciler.controller.workqueue import WorkQueue
-from kudo_reconciler.metrics.queue import QueueMetrics
+from kudo_reconciler.metrics.metrics import QueueMetrics
 
 A, B = Key("ns", "a"), Key("ns", "b")
 

@@ -9,7 +9,7 @@ from kubeio.cache.reflector import Phase, Status
 from kubeio.errors import ConnectionLost, Forbidden, Gone, KubeError, Malformed, ServerError
 from kubeio.kinds import CONFIG_MAPS
 from kubeio.resource import Resource
-from kudo_reconciler.common.resources import INSTANCES
+from kudo_reconciler.common.keys import INSTANCES
 from kudo_reconciler.metrics.labels import WATCH_ENDINGS
 from kudo_reconciler.metrics.watches import WatchCollector, WatchRestarts
 

@@ -16,19 +16,17 @@ from kudo.api.names import ANNOTATION_SHARED_BY
 from kudo.objects.inventory.record import Entry, Place, inventory_of
 from kudo.objects.sharing import sharers
 from kudo_reconciler.common.clock import SystemClock
-from kudo_reconciler.common.keys import Key
-from kudo_reconciler.common.resources import INSTANCES, INVENTORIES
+from kudo_reconciler.common.keys import INSTANCES, INVENTORIES, Key
 from kudo_reconciler.events.writer import EventRecorder
 from kudo_reconciler.metrics.metrics import Metrics
+from kudo_reconciler.objects.damage import IgnoredEntries
 from kudo_reconciler.objects.observer import Observer
-from kudo_reconciler.objects.records.ignored import IgnoredEntries
-from kudo_reconciler.objects.records.recorder import Recorder
-from kudo_reconciler.objects.releasing.shares import Shares
-from kudo_reconciler.objects.sharing.sharers import Sharers
-from kudo_reconciler.store.freshness import Freshness
+from kudo_reconciler.objects.recorder import Recorder
+from kudo_reconciler.objects.sharers import Sharers
+from kudo_reconciler.objects.shares import Shares
+from kudo_reconciler.store.freshness import Freshness, OwnWrites
 from kudo_reconciler.store.instances import InstanceStore
 from kudo_reconciler.store.inventories import INDEXERS, InventoryStore, kept_inventory
-from kudo_reconciler.store.own_writes import OwnWrites
 from tests.support import build
 from tests.support.apiserver.cluster import MemoryCluster
 from tests.support.apiserver.network.faults import Fate, Quiet

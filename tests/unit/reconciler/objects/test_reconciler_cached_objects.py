@@ -15,10 +15,10 @@ from kudo.api import JsonObject, names
 from kudo.objects.health import health_of
 from kudo.objects.managed_fields import needs_migration
 from kudo.objects.sharing import sharers
+from kudo_reconciler.execution.recording import answer_of
 from kudo_reconciler.objects.cached_objects import reduced, written_by
 from kudo_reconciler.objects.observer import Observer
 from kudo_reconciler.objects.ownership import controller_of
-from kudo_reconciler.objects.records.entries import answer_of
 from tests.unit.kubeio.fake_api import WIDGET, FakeApi, fake_api, until
 
 _PODS = 200

@@ -5,7 +5,7 @@ from dataclasses import replace
 from kudo.api.identity import InstanceIdentity
 from kudo.objects.inventory.record import Entry, Place, Record
 from kudo_reconciler.common.keys import Key
-from kudo_reconciler.objects.records.damage import Damage
+from kudo_reconciler.objects.damage import Damage
 
 ONE = InstanceIdentity("ns", "book", "uid-1")
 AGAIN = InstanceIdentity("ns", "book", "uid-2")

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from kubeio.kinds import CONFIG_MAPS, SECRETS
-from kudo_reconciler.objects.known_places import KnownPlaces
+from kudo_reconciler.objects.cached_objects import KnownPlaces
 from kudo_reconciler.objects.run_context import Place
 
 

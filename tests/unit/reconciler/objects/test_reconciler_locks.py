@@ -3,7 +3,7 @@
 import asyncio
 import gc
 
-from kudo_reconciler.objects.locks import KeyedLocks
+from kudo_reconciler.common.concurrency import KeyedLocks
 
 
 async def test_a_key_has_one_holder_at_a_time() -> None:

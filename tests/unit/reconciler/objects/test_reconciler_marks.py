@@ -6,7 +6,7 @@ import pytest
 
 from kubeio import jsonpatch
 from kubeio.types import JsonObject
-from kudo_reconciler.objects.marks import mark_changes
+from kudo_reconciler.objects.ownership import mark_changes
 
 RETAIN, BY = "kudo.dev/deletion-policy", "kudo.dev/retained-by"
 PATH = "/metadata/annotations/kudo.dev~1"

@@ -10,7 +10,7 @@ from kubeio.errors import Conflict, Invalid, NotFound
 from kudo.api import JsonObject
 from kudo.api.identity import InstanceIdentity
 from kudo.objects.sharing import MOST_LISTED, shared_by, sharers
-from kudo_reconciler.common.resources import INSTANCES
+from kudo_reconciler.common.keys import INSTANCES
 from tests.unit.reconciler.objects.sharing_world import (
     ENTRY,
     PLACE,

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from kudo.api import JsonObject
 from kudo.api.identity import InstanceIdentity
 from kudo.objects.inventory.record import Place
+from kudo_reconciler.common.concurrency import AT_ONCE
 from kudo_reconciler.common.keys import Key
-from kudo_reconciler.common.pacing import AT_ONCE
-from kudo_reconciler.objects.sharing.spread import Spread
+from kudo_reconciler.objects.sharers import Spread
 from tests.unit.reconciler.objects.sharing_world import PLACE, ROLES, Process, World, world
 
 CHANGE: JsonObject = {"metadata": {"annotations": {"kudo.dev/delete-with-instance": "true"}}}

@@ -4,7 +4,7 @@ import asyncio
 from typing import Any
 
 from kubeio.types import JsonObject
-from kudo_reconciler.common.resources import INVENTORIES
+from kudo_reconciler.common.keys import INVENTORIES
 from tests.support import build
 from tests.unit.reconciler.scenes.scene import Scene, of_kind
 

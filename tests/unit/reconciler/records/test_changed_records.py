@@ -3,7 +3,7 @@
 import asyncio
 
 from kubeio.types import JsonObject
-from kudo_reconciler.common.resources import INVENTORIES
+from kudo_reconciler.common.keys import INVENTORIES
 from tests.support import build
 from tests.unit.reconciler.records.recorded import inventory, on_record, operator, run, writes
 from tests.unit.reconciler.scenes.scene import Scene, of_kind, play, version

@@ -8,10 +8,10 @@ from typing import TypeVar, cast
 import pytest
 
 from kudo.objects.inventory.record import Entry, Place, Record, shards
-from kudo_reconciler.objects.records.wanted import Answers, Wanted, covers
+from kudo_reconciler.objects.recorder import Answers, Wanted, covers
 from kudo_reconciler.objects.run_context import Answer, RunContext
 from kudo_reconciler.store import inventories
-from kudo_reconciler.store.kept_records import MOST, KeptRecords
+from kudo_reconciler.store.inventories import MOST_ENTRIES, KeptRecords
 
 T = TypeVar("T")
 MANY = 6000
@@ -111,16 +111,16 @@ async def test_spreading_entries_gives_the_loop_back() -> None:
 
 
 def test_kept_records_are_bounded_by_their_entries() -> None:
-    kept, instances = KeptRecords(), [[{"n": n}] for n in range(MOST // MANY + 5)]
+    kept, instances = KeptRecords(), [[{"n": n}] for n in range(MOST_ENTRIES // MANY + 5)]
     for number, found in enumerate(instances):
         kept.put(f"u-{number}", found, RECORD)
-    assert len(kept) == MOST // (MANY + 1)
+    assert len(kept) == MOST_ENTRIES // (MANY + 1)
     assert kept.find("u-0", instances[0]) is None
     assert kept.find(f"u-{len(instances) - 1}", instances[-1]) is RECORD
 
 
 def test_the_record_in_use_is_kept_however_large_it_is() -> None:
-    kept, large = KeptRecords(), Record().merged(map(entry, range(MOST + 1)))
+    kept, large = KeptRecords(), Record().merged(map(entry, range(MOST_ENTRIES + 1)))
     kept.put("u-0", [], RECORD)
     kept.put("u-1", [], large)
     assert kept.find("u-0", []) is None

@@ -15,9 +15,9 @@ from kudo.api import OperatorVersion
 from kudo.api.names import ANNOTATION_PLAN_UID
 from kudo.objects.inventory.orphans import Finished
 from kudo.objects.inventory.record import Entry, Place, Record
+from kudo_reconciler.controller.leftovers import Ended, Left, OrphanSearch
 from kudo_reconciler.objects.cached_objects import reduced
 from kudo_reconciler.objects.observer import Observer
-from kudo_reconciler.objects.records.orphan_search import Ended, Left, OrphanSearch
 from tests.support.apiserver.cluster import MemoryCluster
 from tests.support.apiserver.network.faults import Fate, Quiet
 from tests.support.apiserver.server import Request

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from kubeio.types import JsonObject
-from kudo_reconciler.common.resources import INVENTORIES
+from kudo_reconciler.common.keys import INVENTORIES
 from tests.support import build
 from tests.support.apiserver import status
 from tests.support.apiserver.network.faults import Fate

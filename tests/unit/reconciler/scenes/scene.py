@@ -10,7 +10,7 @@ import orjson
 from kubeio.client import Client
 from kubeio.resource import Resource
 from kubeio.types import JsonObject
-from kudo_reconciler.common.resources import INVENTORIES
+from kudo_reconciler.common.keys import INVENTORIES
 from kudo_reconciler.settings import Settings
 from tests.support import build
 from tests.support.apiserver import status

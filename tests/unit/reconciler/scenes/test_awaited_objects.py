@@ -7,9 +7,9 @@ import pytest
 from kubeio.kinds import PODS
 from kubeio.resource import Resource
 from kubeio.types import JsonObject
-from kudo_reconciler.common.resources import INSTANCES as CHILDREN
+from kudo_reconciler.common.keys import INSTANCES as CHILDREN
+from kudo_reconciler.execution.steps import TaskRunner
 from kudo_reconciler.execution.task_context import TaskContext, TaskResult
-from kudo_reconciler.execution.task_runner import TaskRunner
 from tests.support import build
 from tests.support.apiserver.controllers.workloads import Outcome
 from tests.unit.reconciler.scenes.scene import CONFIG_MAPS, Scene, play

@@ -13,7 +13,7 @@ from kubeio.resource import Resource
 from kubeio.types import JsonObject
 from kudo.admission.tenancy import Tenancy
 from kudo.api.names import ANNOTATION_ALLOW_FROM, FINALIZER_CLEANUP
-from kudo_reconciler.common.resources import INSTANCES, OPERATOR_VERSIONS
+from kudo_reconciler.common.keys import INSTANCES, OPERATOR_VERSIONS
 from tests.support import build
 from tests.unit.reconciler.lives.life import Life, passes
 

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from kubeio.types import JsonObject
-from kudo_reconciler.common.resources import INSTANCES
+from kudo_reconciler.common.keys import INSTANCES
 from tests.support import build
 from tests.support.apiserver.controllers.workloads import Outcome
 from tests.support.apiserver.network.faults import Fate

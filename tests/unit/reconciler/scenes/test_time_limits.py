@@ -9,7 +9,7 @@ import pytest
 
 from kubeio.kinds import DEPLOYMENTS
 from kubeio.types import JsonObject
-from kudo_reconciler.common.resources import INSTANCES
+from kudo_reconciler.common.keys import INSTANCES
 from tests.support import build
 from tests.support.apiserver.controllers.workloads import Outcome
 from tests.unit.reconciler.scenes.scene import CONFIG_MAPS, Scene, of_kind, play

@@ -12,7 +12,7 @@ import pytest
 
 from kudo.api import JsonObject
 from kudo.objects.sharing import sharers
-from kudo_reconciler.common.resources import INVENTORIES
+from kudo_reconciler.common.keys import INVENTORIES
 from tests.support.apiserver import status
 from tests.support.apiserver.server import Request
 from tests.support.apiserver.types.kinds import NAMESPACE

@@ -8,7 +8,7 @@ from typing import Final
 import pytest
 
 from kubeio.types import JsonObject
-from kudo_reconciler.common.resources import INSTANCES, OPERATOR_VERSIONS
+from kudo_reconciler.common.keys import INSTANCES, OPERATOR_VERSIONS
 from tests.support import build
 from tests.support.apiserver.controllers.workloads import Outcome
 from tests.support.apiserver.storage import Revision, StorageName

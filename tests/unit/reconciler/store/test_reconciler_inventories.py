@@ -17,14 +17,13 @@ from kudo.api import JsonObject
 from kudo.api.crds import definitions
 from kudo.api.identity import InstanceIdentity
 from kudo.objects.inventory.record import Entry, Place, Record, inventory_name, inventory_of
-from kudo_reconciler.common.resources import INVENTORIES
-from kudo_reconciler.store.freshness import Freshness
+from kudo_reconciler.common.keys import INVENTORIES
+from kudo_reconciler.store.freshness import Freshness, OwnWrites
 from kudo_reconciler.store.inventories import (
     INDEXERS,
     InventoryStore,
     kept_inventory,
 )
-from kudo_reconciler.store.own_writes import OwnWrites
 from tests.support.apiserver import status
 from tests.support.apiserver.cluster import MemoryCluster
 from tests.support.apiserver.network.faults import Fate, Quiet

@@ -7,7 +7,7 @@ import pytest
 
 from kubeio.cache.store import Delta
 from kudo.api import JsonObject
-from kudo_reconciler.store.own_writes import OwnWrites
+from kudo_reconciler.store.freshness import OwnWrites
 
 
 def at(version: int) -> JsonObject:

@@ -2,7 +2,7 @@
 
 from kudo.api import JsonObject
 from kudo_reconciler.common.keys import Key
-from kudo_reconciler.store.parsed import ParsedInstances
+from kudo_reconciler.store.instances import ParsedInstances
 
 KEY = Key("ns", "i")
 

@@ -10,7 +10,7 @@ import pytest
 
 from kudo.admission.revalidation import revalidate_idle, revalidate_scheduled
 from kudo.api import Instance, OperatorVersion
-from kudo_reconciler.store.values import ValueChecks
+from kudo_reconciler.controller.context import ValueChecks
 from tests.unit.webhook.test_webhook_limits import COSTLY, HOSTILE
 from workers import Observation, Pool, PoolBusy
 from workers.queue import Bounds

@@ -12,9 +12,13 @@ from kubeio.client import Client
 from kudo.api import JsonObject
 from kudo.api.bounds import TOO_LARGE
 from kudo.api.task_kinds import FatalTaskError
-from kudo_reconciler.common.resources import OPERATOR_VERSIONS
-from kudo_reconciler.execution.tasks.child_versions import ChildVersions
-from kudo_reconciler.store.versions import VersionStore, VersionTooLarge, kept_version
+from kudo_reconciler.common.keys import OPERATOR_VERSIONS
+from kudo_reconciler.store.versions import (
+    ChildVersions,
+    VersionStore,
+    VersionTooLarge,
+    kept_version,
+)
 from tests.unit.kubeio.fake_api import FakeApi, fake_api
 
 

@@ -8,7 +8,7 @@ import orjson
 from kubeio.kinds import PODS, STATEFUL_SETS
 from kubeio.types import JsonObject
 from kudo.api.names import HERITAGE, LABEL_HERITAGE, LABEL_INSTANCE
-from kudo_reconciler.common.resources import INSTANCES
+from kudo_reconciler.common.keys import INSTANCES
 from tests.support import build
 from tests.support.apiserver.controllers.workloads import Outcome
 from tests.support.apiserver.server import Request

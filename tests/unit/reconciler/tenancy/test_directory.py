@@ -2,8 +2,7 @@
 
 from kubeio.types import JsonObject
 from kudo.api.names import ANNOTATION_SERVICE_ACCOUNT
-from kudo_reconciler.tenancy.accounts import recordable
-from kudo_reconciler.tenancy.directory import kept
+from kudo_reconciler.tenancy.accounts import kept, recordable
 
 
 def annotated(text: str, **metadata: str) -> JsonObject:

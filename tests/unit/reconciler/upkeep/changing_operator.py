@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kubeio.resource import Resource
 from kubeio.types import JsonObject
-from kudo_reconciler.common.resources import INSTANCES, INVENTORIES
+from kudo_reconciler.common.keys import INSTANCES, INVENTORIES
 from tests.support import build
 from tests.unit.reconciler.scenes.scene import CONFIG_MAPS, Scene
 

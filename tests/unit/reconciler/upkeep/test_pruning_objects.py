@@ -10,7 +10,7 @@ from kubeio.types import JsonObject
 from kudo.api.identity import InstanceIdentity
 from kudo.api.names import ANNOTATION_SHARED_BY
 from kudo.objects.sharing import shared_by
-from kudo_reconciler.common.resources import INVENTORIES
+from kudo_reconciler.common.keys import INVENTORIES
 from tests.support import build
 from tests.support.apiserver.network.faults import Fate
 from tests.support.apiserver.server import Request

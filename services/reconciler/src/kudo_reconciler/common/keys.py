@@ -1,8 +1,10 @@
-"""The key of an Instance in queues, indexes and caches."""
+"""The keys of Instances in queues, indexes and caches, and the kinds that are always needed."""
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-from kudo.api import Instance
+from kubeio.kinds import DAEMON_SETS, DEPLOYMENTS, PODS, REPLICA_SETS, STATEFUL_SETS
+from kubeio.resource import Resource
+from kudo.api import Instance, names
 
 
 class Key(NamedTuple):
@@ -17,3 +19,11 @@ class Key(NamedTuple):
 
 def key_of(instance: Instance) -> Key:
     return Key(instance.metadata.namespace, instance.metadata.name)
+
+
+INSTANCES: Final = Resource(*names.INSTANCES)
+OPERATOR_VERSIONS: Final = Resource(*names.OPERATOR_VERSIONS)
+INVENTORIES: Final = Resource(*names.INVENTORIES)
+
+READINESS_KINDS: Final = (DEPLOYMENTS, STATEFUL_SETS, DAEMON_SETS, REPLICA_SETS, PODS)
+"""The kinds whose health makes an idle Instance Ready."""

@@ -1,32 +1,88 @@
 """Dependencies and common functions of the reconciles of all states of an Instance."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Protocol
+from typing import Final, Protocol, TypeVar
 
 from kudo.admission.revalidation import Revalidation
 from kudo.admission.tenancy import Tenancy, is_granted, lacks_grant
 from kudo.api import Instance, InstanceStatus, OperatorVersion
 from kudo.api.moments import rfc3339
 from kudo.api.names import FINALIZER_CLEANUP, FINALIZER_CLUSTER_RESOURCES
-from kudo.parameters.values import Check
+from kudo.jobs import check as check_job
+from kudo.parameters.values import Check, Checker, CheckResults
 from kudo.plans.runs.conditions import Situation
 from kudo.plans.runs.last_run import in_force, version_in_force
 from kudo.plans.runs.status import with_conditions
 from kudo_reconciler.common.clock import Clock
+from kudo_reconciler.common.concurrency import Jobs
 from kudo_reconciler.common.keys import key_of
+from kudo_reconciler.controller.housekeeping import Upkeep
 from kudo_reconciler.controller.readiness import Readiness
-from kudo_reconciler.controller.upkeep import Upkeep
 from kudo_reconciler.events.writer import EventRecorder
 from kudo_reconciler.execution.operations import Operations
 from kudo_reconciler.execution.tasks.pipe_pods import PipePods
 from kudo_reconciler.metrics.metrics import Metrics
-from kudo_reconciler.objects.records.recorder import Recorder
-from kudo_reconciler.objects.releasing.cluster_scoped import ClusterObjects
+from kudo_reconciler.objects.recorder import Recorder
+from kudo_reconciler.objects.releasing import ClusterObjects
 from kudo_reconciler.store.instances import InstanceStore
-from kudo_reconciler.store.values import ValueChecks
 from kudo_reconciler.store.versions import VersionStore, VersionTooLarge
+from workers import LimitExceeded
+
+_SECONDS: Final = 5.0
+"""CPU time and wall clock for all values of one decision; the limits of YAML take less than two."""
+
+_Decision = TypeVar("_Decision")
+
+
+@dataclass(frozen=True, slots=True)
+class ValueChecks:
+    """Makes decisions that depend on values of parameters.
+
+    Attributes:
+        jobs: The worker processes.
+        results: Cached results, so that no value is parsed at each reconcile.
+    """
+
+    jobs: Jobs
+    results: CheckResults = field(default_factory=CheckResults)
+
+    def decide_now(self, decide: Callable[[Check], _Decision]) -> _Decision | None:
+        """Make a decision; None if a worker has to parse values for it."""
+        checker = Checker(self.results)
+        decision = decide(checker)
+        return None if checker.pending else decision
+
+    async def decide(self, tenant: str, decide: Callable[[Check], _Decision]) -> _Decision:
+        """Make a decision; once more if a worker had to parse values for it.
+
+        Args:
+            tenant: Namespace of the Instance.
+            decide: Makes the decision; it is given the function that checks values.
+
+        Raises:
+            workers.WorkerError: no worker was available; try again.
+        """
+        checker = Checker(self.results)
+        decision = decide(checker)
+        if not checker.pending:
+            return decision
+        if not checker.known_batch():
+            await self._read_pending(checker, tenant)
+        return decide(checker)
+
+    async def _read_pending(self, checker: Checker, tenant: str) -> None:
+        request = check_job.encode_request(checker.pending)
+        try:
+            answer = await self.jobs.call(
+                check_job.NAME, request, tenant=tenant, cpu=_SECONDS, wall=_SECONDS
+            )
+        except LimitExceeded as error:
+            checker.give_up(error.limit, str(error), check_job.value_at(error.at))
+        else:
+            checker.learn(check_job.decode_answer(answer))
+
 
 AGAIN_SECONDS = 0.05
 OUR_FINALIZERS = frozenset({FINALIZER_CLEANUP, FINALIZER_CLUSTER_RESOURCES})

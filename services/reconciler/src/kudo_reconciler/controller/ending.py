@@ -26,9 +26,9 @@ from kudo_reconciler.controller.context import (
     ReconcileContext,
     Result,
 )
+from kudo_reconciler.controller.housekeeping import with_orphans
 from kudo_reconciler.controller.idle import Idle
 from kudo_reconciler.controller.leftovers import Leftovers
-from kudo_reconciler.controller.upkeep import with_orphans
 from kudo_reconciler.execution.run import PlanRunner
 from kudo_reconciler.execution.task_context import Memories
 from kudo_reconciler.store.versions import VersionTooLarge

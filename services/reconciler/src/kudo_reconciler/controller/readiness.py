@@ -19,10 +19,9 @@ from kudo.api.task_kinds import FatalTaskError, TransientTaskError
 from kudo.objects.health import readiness
 from kudo.plans.runs.conditions import RESOURCES_UNKNOWN, Situation
 from kudo.plans.runs.status import settled
-from kudo_reconciler.common.keys import key_of
-from kudo_reconciler.common.resources import READINESS_KINDS
+from kudo_reconciler.common.errors import error_text
+from kudo_reconciler.common.keys import READINESS_KINDS, key_of
 from kudo_reconciler.objects.observer import Observer
-from kudo_reconciler.objects.refusals import error_text
 
 _LATE_SECONDS: Final = 30.0
 _REFUSED_SECONDS: Final = 90.0

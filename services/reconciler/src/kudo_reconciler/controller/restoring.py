@@ -10,7 +10,7 @@ from kudo.api import Instance
 from kudo.api.identity import identity
 from kudo_reconciler.common.keys import Key, key_of
 from kudo_reconciler.controller.context import ReconcileContext
-from kudo_reconciler.objects.records.damage import SECONDS
+from kudo_reconciler.objects.damage import SECONDS
 
 log = logging.getLogger(__name__)
 

@@ -45,7 +45,7 @@ from kudo_reconciler.controller.leftovers import Leftovers
 from kudo_reconciler.events.queue import Severity
 from kudo_reconciler.execution.run import PlanRunner, Run, StatusWriter
 from kudo_reconciler.execution.task_context import Memories, RunMemory
-from kudo_reconciler.execution.tasks.child_versions import ChildVersions
+from kudo_reconciler.store.versions import ChildVersions
 from kudo_reconciler.tenancy.accounts import recordable
 
 log = logging.getLogger(__name__)

@@ -38,10 +38,10 @@ from kudo.api.moments import rfc3339
 from kudo.api.problems import abridged
 from kudo.plans.runs.recorded import EndedRun, ended_since
 from kudo_reconciler.common.clock import Clock, loop_seconds
+from kudo_reconciler.common.concurrency import paced
 from kudo_reconciler.common.errors import described
 from kudo_reconciler.common.fairness import USUAL, Fairness
 from kudo_reconciler.common.keys import Key, key_of
-from kudo_reconciler.common.pacing import paced
 from kudo_reconciler.events.queue import Event, EventQueue, EventsWritten, Severity, Waiting
 from kudo_reconciler.metrics.metrics import Metrics
 from serving.logs import log_context

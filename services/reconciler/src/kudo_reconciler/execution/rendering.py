@@ -24,7 +24,7 @@ from kudo.parameters.template import RawParameter
 from kudo.tasks.pipe import parse_env_file
 from kudo.tasks.rendering import Engine, Manifest
 from kudo_reconciler.common.clock import loop_seconds
-from kudo_reconciler.common.jobs import Jobs
+from kudo_reconciler.common.concurrency import Jobs
 from workers import LimitExceeded, WorkerError
 
 _INLINE_SIZE: Final = 64 << 10

@@ -45,9 +45,9 @@ from kudo.plans.execution import (
 )
 from kudo.plans.runs.status import with_entry
 from kudo_reconciler.common.clock import Clock, loop_seconds
+from kudo_reconciler.common.concurrency import FEW_AT_ONCE, paced
 from kudo_reconciler.common.errors import REPEATED_FAULTS, Outdated, Superseded
 from kudo_reconciler.common.keys import key_of
-from kudo_reconciler.common.pacing import FEW_AT_ONCE, paced
 from kudo_reconciler.execution.operations import Operation, Operations
 from kudo_reconciler.execution.rendering import Renderer
 from kudo_reconciler.execution.steps import StepResult, StepRunner, refused

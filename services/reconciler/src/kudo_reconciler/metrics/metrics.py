@@ -1,14 +1,14 @@
 """The metrics of the reconciler.
 
 No label takes a value that a tenant chooses, but those of `kudo_instance_suspended_seconds`, which
-has a bounded number of series.
-
-The values of labels are in `labels`; docs/metrics.md lists all metrics.
+has a bounded number of series. The values of labels are in `labels`; docs/metrics.md lists all
+metrics. Those of the work queue are client-go's under our names.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import cache
+from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
 from prometheus_client.gc_collector import GCCollector
@@ -33,9 +33,90 @@ from kudo_reconciler.metrics.labels import (
     reconcile_label,
     verb_label,
 )
-from kudo_reconciler.metrics.operations import OperationMetrics
-from kudo_reconciler.metrics.queue import QueueMetrics
 from kudo_reconciler.metrics.watches import WatchCollector, Watched, WatchRestarts
+
+_WAIT_SECONDS = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
+
+
+class QueueMetrics:
+    """Counts the keys that are added, taken and retried."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._depth = Gauge(
+            "kudo_queue_depth", "Instances waiting for a worker.", registry=registry
+        )
+        self._longest = Gauge(
+            "kudo_queue_longest_running_seconds",
+            "Age of the longest reconcile in progress; 0 while there is none.",
+            registry=registry,
+        )
+        self._adds = Counter(
+            "kudo_queue_adds_total", "Instances added to the queue.", registry=registry
+        )
+        self._retries = Counter(
+            "kudo_queue_retries_total",
+            "Instances requeued with backoff, after a failure or a conflict.",
+            registry=registry,
+        )
+        self._wait = Histogram(
+            "kudo_queue_wait_seconds",
+            "Time that Instances waited for a worker, without backoff and other delays.",
+            buckets=_WAIT_SECONDS,
+            registry=registry,
+        )
+
+    def follow(self, depth: Callable[[], int], longest_running: Callable[[], float]) -> None:
+        """Call these two at each scrape, in its thread."""
+        self._depth.set_function(depth)
+        self._longest.set_function(longest_running)
+
+    def added(self) -> None:
+        self._adds.inc()
+
+    def retried(self) -> None:
+        self._retries.inc()
+
+    def waited(self, seconds: float) -> None:
+        self._wait.observe(seconds)
+
+
+_SLOT_SECONDS: Final = (0.001, 0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
+_GAUGES: Final = {
+    "operations_running": "Operations, such as applying the objects of a task, that have a slot.",
+    "operations_waiting": "Operations that wait for a slot.",
+    "long_operations_running": "Operations that mostly wait, such as copying files, with a slot.",
+    "long_operations_waiting": "Operations that mostly wait, without a slot.",
+}
+
+
+class OperationMetrics:
+    """Tells whether slots are short."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._gauges = {
+            name: Gauge(f"kudo_{name}", meaning, registry=registry)
+            for name, meaning in _GAUGES.items()
+        }
+        self._wait = Histogram(
+            "kudo_operation_wait_seconds",
+            "Time that operations waited for a slot.",
+            buckets=_SLOT_SECONDS,
+            registry=registry,
+        )
+
+    def follow(self, counts: Mapping[str, Callable[[], int]]) -> None:
+        """Call these at each scrape, in its thread.
+
+        Args:
+            counts: By the name of a gauge, without `kudo_`; all of them.
+        """
+        for name, gauge in self._gauges.items():
+            gauge.set_function(counts[name])
+
+    def waited(self, seconds: float) -> None:
+        """Record how long an operation waited for its slot."""
+        self._wait.observe(seconds)
+
 
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 _RENDER_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)

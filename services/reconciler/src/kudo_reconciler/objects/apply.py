@@ -41,28 +41,29 @@ from kudo.objects.managed_fields import (
     with_entry_of,
 )
 from kudo.objects.sharing import Claim, as_applied_last, differs, lists_all
-from kudo_reconciler.common.errors import Superseded
-from kudo_reconciler.common.keys import key_of
-from kudo_reconciler.metrics.metrics import Metrics
-from kudo_reconciler.objects.adopted import (
-    former,
-    keeps_data,
-    not_owned,
-    tell_adopted,
-    tell_taken_over,
-)
-from kudo_reconciler.objects.cached_objects import is_whole, written_by
-from kudo_reconciler.objects.known_places import KnownPlaces
-from kudo_reconciler.objects.locks import KeyedLocks
-from kudo_reconciler.objects.marks import mark_changes
-from kudo_reconciler.objects.observer import ObjectWrite, Observer
-from kudo_reconciler.objects.ownership import Desired, Ownership, is_owned
-from kudo_reconciler.objects.refusals import (
+from kudo_reconciler.common.concurrency import KeyedLocks
+from kudo_reconciler.common.errors import (
     Refusal,
+    Superseded,
     error_text,
     is_permanent,
     task_error,
     without_secrets,
+)
+from kudo_reconciler.common.keys import key_of
+from kudo_reconciler.metrics.metrics import Metrics
+from kudo_reconciler.objects.cached_objects import KnownPlaces, is_whole, written_by
+from kudo_reconciler.objects.observer import ObjectWrite, Observer
+from kudo_reconciler.objects.ownership import (
+    Desired,
+    Ownership,
+    former,
+    is_owned,
+    keeps_data,
+    mark_changes,
+    not_owned,
+    tell_adopted,
+    tell_taken_over,
 )
 from kudo_reconciler.objects.run_context import Place, RunContext, check_may_write
 

@@ -1,9 +1,10 @@
-"""Reduces applied objects to the fields that the caches keep, which are those that are read.
+"""What is kept in memory of applied objects: the fields that are read, or that they exist.
 
 A pod as the API server sends it takes 35 KiB, and thousands are watched. Code that reads another
 field of an object from the observer's cache adds it here, or reads the object live.
 """
 
+from collections import OrderedDict
 from collections.abc import Hashable
 from functools import lru_cache
 from typing import Final, TypeVar
@@ -12,6 +13,7 @@ from kudo.api import Json, JsonObject, names
 from kudo.objects.health import read_fields
 from kudo.objects.health.fields import each, fields, scalar
 from kudo.objects.managed_fields import Writer, writers
+from kudo_reconciler.objects.run_context import Place
 
 _WRITERS: Final = "writers"
 _OF_SHARES: Final = frozenset(
@@ -131,3 +133,42 @@ def _without_shares(obj: JsonObject) -> JsonObject:
     annotations = obj["metadata"].get("annotations") or {}
     metadata["annotations"] = {k: v for k, v in annotations.items() if k not in _OF_SHARES}
     return {**{k: v for k, v in obj.items() if k != _WRITERS}, "metadata": metadata}
+
+
+MOST_PLACES: Final = 10_000
+"""Places: about 5 MB. What is forgotten costs a request that is refused."""
+_Place = tuple[str, str, str, str]
+
+
+class KnownPlaces:
+    """The places of the objects that were applied or read last.
+
+    Args:
+        most: How many are remembered.
+    """
+
+    def __init__(self, most: int = MOST_PLACES) -> None:
+        self._most = most
+        self._places: OrderedDict[_Place, None] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def __contains__(self, place: Place) -> bool:
+        return _shortened(place) in self._places
+
+    def add(self, place: Place) -> None:
+        key = _shortened(place)
+        self._places[key] = None
+        self._places.move_to_end(key)
+        if len(self._places) > self._most:
+            self._places.popitem(last=False)
+
+    def discard(self, place: Place) -> None:
+        self._places.pop(_shortened(place), None)
+
+
+def _shortened(place: Place) -> _Place:
+    """Return a key that does not depend on the version in which a kind is served."""
+    resource, namespace, name = place
+    return resource.group, resource.plural, namespace or "", name

@@ -23,10 +23,10 @@ from kudo.objects.dependency_hash import (
     digest_text,
     with_dependencies_hash,
 )
-from kudo_reconciler.common.pacing import FEW_AT_ONCE, paced
+from kudo_reconciler.common.concurrency import FEW_AT_ONCE, paced
+from kudo_reconciler.common.errors import error_text
 from kudo_reconciler.objects.observer import Observer
 from kudo_reconciler.objects.ownership import Desired
-from kudo_reconciler.objects.refusals import error_text
 from kudo_reconciler.objects.run_context import Place, RunContext
 
 _RESOURCES: dict[str, Resource] = {

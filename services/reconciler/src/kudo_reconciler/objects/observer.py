@@ -32,13 +32,13 @@ from kudo.objects.health import needs_body
 from kudo.objects.inventory.record import Place as RecordedPlace
 from kudo.objects.sharing import lists_all, sharers
 from kudo_reconciler.common.clock import loop_seconds
+from kudo_reconciler.common.errors import error_text
 from kudo_reconciler.common.keys import Key
 from kudo_reconciler.objects.cached_objects import only_shares_differ, reduced
 from kudo_reconciler.objects.places import place_of
-from kudo_reconciler.objects.refusals import error_text
-from kudo_reconciler.objects.sharing.spread import Spread
+from kudo_reconciler.objects.sharers import Spread
+from kudo_reconciler.store.freshness import OwnWrites
 from kudo_reconciler.store.inventories import InventoryStore
-from kudo_reconciler.store.own_writes import OwnWrites
 from kudo_reconciler.tenancy.access import AccessReviews
 
 log = logging.getLogger(__name__)

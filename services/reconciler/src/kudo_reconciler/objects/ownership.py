@@ -8,24 +8,31 @@
   the Instance that created it may own it once it is retained no more.
 * Any other object is applied without force, and adopted unless a field conflicts. Objects that hold
   data get no owner reference then; see `kudo.objects.adoption`.
+
+`mark_changes` are the marks that tell whose an object is: its owner reference, and the annotations
+of its retention. Nothing else is written to an object that is only created; see
+`kudo.objects.apply_policy`.
 """
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 
+from kubeio import jsonpatch
 from kubeio.resource import Resource
-from kudo.api import Instance, JsonObject, names
+from kudo.api import Instance, Json, JsonObject, names
 from kudo.api.identity import identity
 from kudo.api.task_kinds import FatalTaskError, TransientTaskError
-from kudo.objects.adoption import applied_by, holds_data
+from kudo.objects.adoption import applied_by, holds_data, without_owner
 from kudo.objects.apply_policy import is_only_created
+from kudo.objects.deletion_policy import is_retained
 from kudo.objects.inventory.retention import Retention, may_take_over, retained_by
-from kudo.objects.sharing import Claim, claim
+from kudo.objects.sharing import Claim, claim, goes_with_instance
 from kudo.tasks.rendering import Manifest
 from kudo_reconciler.common.keys import Key
 from kudo_reconciler.objects.cached_objects import written_by
 from kudo_reconciler.objects.places import place_of
-from kudo_reconciler.objects.run_context import Place
-from kudo_reconciler.objects.sharing.sharers import Sharers
+from kudo_reconciler.objects.run_context import Place, RunContext
+from kudo_reconciler.objects.sharers import Sharers
 from kudo_reconciler.store.instances import InstanceStore
 
 
@@ -208,3 +215,112 @@ def _retained_for_another(desired: Desired, retention: Retention) -> str:
         f"{retention.instance} of operator {retention.operator}; if this Instance is to adopt it, "
         f"remove the annotation: {command}"
     )
+
+
+def keeps_data(desired: Desired) -> bool:
+    """Return whether an object stays if the Instance did not create it."""
+    return holds_data(desired.resource.group, desired.resource.kind)
+
+
+def former(desired: Desired, known: JsonObject, instance: Instance) -> Retention | None:
+    """Return the former Instance whose retained object ours takes over; None if it takes none."""
+    retention, uid = retained_by(known["metadata"]), instance.metadata.uid
+    if retention is None or not desired.resource.namespaced:
+        return None
+    return None if retention.uid == uid or is_owned(known, uid) else retention
+
+
+def not_owned(desired: Desired, instance: Instance) -> Desired:
+    """Return an object that holds data and existed before, as it is sent.
+
+    If it is retained, its annotation says that it existed: nothing else would tell that it must
+    have no owner once it is retained no more.
+    """
+    target = without_owner(desired.target, instance.metadata.uid)
+    retention = retained_by(target["metadata"])
+    if retention is not None:
+        adopted = {names.ANNOTATION_RETAINED_BY: str(replace(retention, adopted=True))}
+        annotations = {**target["metadata"]["annotations"], **adopted}
+        target = {**target, "metadata": {**target["metadata"], "annotations": annotations}}
+    return replace(desired, target=target)
+
+
+def tell_adopted(desired: Desired, context: RunContext) -> None:
+    """Write the event of an object that belonged to nobody."""
+    text = f"{desired.manifest} existed and belonged to nobody: it is now managed by KUDO, and "
+    context.tell("Normal", "ObjectAdopted", text + _fate(desired))
+
+
+def tell_taken_over(desired: Desired, retention: Retention | None, context: RunContext) -> None:
+    """Write the event of an object that a former Instance retained; none if it is not one."""
+    if retention is None:
+        return
+    text = f"{desired.manifest} was retained for an earlier Instance {retention.instance}, "
+    text += "which no longer exists: this one has taken it over, and it "
+    context.tell("Normal", "ObjectTakenOver", text + _fate(desired))
+
+
+def _fate(adopted: Desired) -> str:
+    """Return what becomes of an adopted object when its Instance is deleted."""
+    resource = adopted.resource
+    if is_retained(adopted.target["metadata"]):
+        return "stays when the Instance is deleted"
+    if resource.namespaced:
+        stays = keeps_data(adopted)
+        return "stays when the Instance is deleted" if stays else "is deleted with the Instance"
+    if goes_with_instance(resource.group, resource.kind, adopted.target["metadata"]):
+        return "is deleted with the last Instance that shares it"
+    return "stays when the Instance is deleted"
+
+
+def mark_changes(known: JsonObject, target: JsonObject, uid: str) -> list[JsonObject]:
+    """Return the operations of a JSON patch that give an object the marks of another one.
+
+    Args:
+        known: The object as the API server has it.
+        target: As it would be applied.
+        uid: Of the Instance: owner references to others stay.
+
+    Returns:
+        Empty if the marks are the same. No operation quotes other annotations: `kubectl apply`
+        stores the values of a Secret in one.
+    """
+    live, wanted = known["metadata"], target["metadata"]
+    return [*_annotation_changes(live, wanted), *_owner_changes(live, wanted, uid)]
+
+
+def _annotation_changes(
+    live: Mapping[str, Json], wanted: Mapping[str, Json]
+) -> Iterator[JsonObject]:
+    before, after = _retention(live), _retention(wanted)
+    if after and live.get("annotations") is None:
+        yield jsonpatch.add("/metadata/annotations", after)
+        return
+    for key in before:
+        if key not in after:
+            yield jsonpatch.remove(_path(key))
+    for key, text in after.items():
+        if before.get(key) != text:
+            yield jsonpatch.add(_path(key), text)
+
+
+def _retention(metadata: Mapping[str, Json]) -> dict[str, Json]:
+    """Return the annotations of an object that retain it."""
+    annotations = metadata.get("annotations") or {}
+    policy = {names.ANNOTATION_DELETION_POLICY: names.RETAIN} if is_retained(metadata) else {}
+    by = names.ANNOTATION_RETAINED_BY
+    return {**policy, **({by: annotations[by]} if by in annotations else {})}
+
+
+def _owner_changes(
+    live: Mapping[str, Json], wanted: Mapping[str, Json], uid: str
+) -> Iterator[JsonObject]:
+    before, after = live.get("ownerReferences") or [], wanted.get("ownerReferences") or []
+    others = [one for one in before if one.get("uid") != uid]
+    ours = [one for one in after if one.get("uid") == uid]
+    if bool(ours) != (len(others) < len(before)):
+        yield jsonpatch.add("/metadata/ownerReferences", [*others, *ours])
+
+
+def _path(annotation: str) -> str:
+    return jsonpatch.pointer(("metadata", "annotations", annotation))

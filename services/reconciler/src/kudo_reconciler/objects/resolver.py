@@ -1,4 +1,4 @@
-"""Resolves the kind of a template's object to the resource that the cluster serves.
+"""Resolves the kind of an object to the resource that the cluster serves.
 
 An object in an API version that the server no longer serves is converted to its successor, if that
 changes only the form. A kind that is not served although its CRD exists is waited for: a CRD is
@@ -16,6 +16,7 @@ from kubeio.resource import Resource, split_api_version
 from kudo.api import JsonObject
 from kudo.api.task_kinds import FatalTaskError, TransientTaskError
 from kudo.objects.enrichment import Origin, enrich
+from kudo.objects.inventory.record import Entry
 from kudo.objects.removed_apis import NoSuccessor, modernized
 from kudo.tasks.rendering import Manifest
 from kudo_reconciler.objects.run_context import RunContext
@@ -187,3 +188,24 @@ def _unknown(manifest: Manifest) -> KindNotServed:
         f"failed to determine if object {manifest} is namespaced: a resource with GVK "
         f"{api_version}, Kind={kind} seems to be missing in API resource list",
     )
+
+
+async def served_kind(entry: Entry, discovery: Discovery) -> Resource | None:
+    """Return the kind of an entry, in another version if that of the entry is not served any more.
+
+    Returns:
+        None if no version is served, or if the entry has a namespace and its kind has none, or the
+        other way round.
+
+    Raises:
+        KubeError: discovery failed.
+    """
+    try:
+        found = await discovery.resolve(entry.api_version, entry.place.kind)
+    except UnknownKind:
+        versions = await discovery.versions(entry.place.group, entry.place.kind)
+        if not versions:
+            return None
+        found = versions[0]
+    # Somebody may have written the entry by hand.
+    return found if found.namespaced != entry.cluster_scoped else None

@@ -11,8 +11,7 @@ from kubeio.client import Client
 from kubeio.errors import NotFound
 from kubeio.preconditions import ObjectChanged, unchanged
 from kudo.api import Instance, JsonObject, names
-from kudo_reconciler.common.keys import Key
-from kudo_reconciler.common.resources import INSTANCES
+from kudo_reconciler.common.keys import INSTANCES, Key
 from kudo_reconciler.store.instances import InstanceStore
 
 

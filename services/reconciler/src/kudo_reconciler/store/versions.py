@@ -1,6 +1,7 @@
-"""Cache of OperatorVersions, parsed once for each resourceVersion.
+"""Reads OperatorVersions: one by one, or those of a tree of Instances.
 
-Of one that is too large to be parsed (`kudo.api.bounds`) only the name is kept.
+Each is parsed once for each resourceVersion. Of one that is too large to be parsed
+(`kudo.api.bounds`) only the name is kept.
 """
 
 import math
@@ -9,13 +10,14 @@ from dataclasses import dataclass, field
 from kubeio.cache.informer import Informer
 from kubeio.client import Client
 from kubeio.errors import InvalidPath, NotFound
+from kubeio.names import is_subdomain
 from kudo.admission.tenancy import kept_annotations
 from kudo.api import JsonObject, OperatorVersion
 from kudo.api.bounds import TOO_LARGE, too_large
+from kudo.api.task_kinds import FatalTaskError
+from kudo.tasks.kudo_operator import VersionKey, check_dependencies, dependencies_of
 from kudo_reconciler.common.clock import loop_seconds
-from kudo_reconciler.common.resources import OPERATOR_VERSIONS
-
-VersionKey = tuple[str, str]
+from kudo_reconciler.common.keys import OPERATOR_VERSIONS
 
 
 class VersionTooLarge(Exception):
@@ -121,3 +123,45 @@ def kept_version(raw: JsonObject) -> JsonObject:
         metadata["annotations"] = annotations
     why = too_large(raw.get("spec"))
     return {**raw, "metadata": metadata} | ({"spec": {}, TOO_LARGE: why} if why else {})
+
+
+@dataclass(frozen=True, slots=True)
+class ChildVersions:
+    """Finds the OperatorVersions that the KudoOperator tasks of a plan need.
+
+    They are read with the reconciler's own identity, like all OperatorVersions: their cache is
+    shared by all tenants.
+    """
+
+    versions: VersionStore
+
+    async def tree(
+        self, version: OperatorVersion, plan: str
+    ) -> dict[VersionKey, OperatorVersion | None]:
+        """Return every OperatorVersion that the children of a plan need, and their children.
+
+        Raises:
+            FatalTaskError: one is missing, too large to be read, or part of a dependency cycle.
+            KubeError: a request failed.
+        """
+        found: dict[VersionKey, OperatorVersion | None] = {}
+        waiting = [*dependencies_of(version, plan)]
+        while waiting:
+            key = waiting.pop().version
+            if key not in found:
+                found[key] = below = await self.find(key)
+                waiting += () if below is None else dependencies_of(below)
+        check_dependencies(version, plan, found)
+        return found
+
+    async def find(self, key: VersionKey) -> OperatorVersion | None:
+        """Return an OperatorVersion; None if there is none.
+
+        Raises:
+            FatalTaskError: it is too large to be read.
+            KubeError: a request failed.
+        """
+        try:
+            return await self.versions.get(key) if is_subdomain(key[1]) else None
+        except VersionTooLarge as error:
+            raise FatalTaskError("InvalidOperatorVersion", str(error)) from error

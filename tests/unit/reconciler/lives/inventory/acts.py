@@ -10,7 +10,7 @@ from kubeio.errors import ApiError
 from kubeio.resource import Resource
 from kubeio.types import JsonObject
 from kudo.api import names
-from kudo_reconciler.common.resources import INSTANCES, INVENTORIES
+from kudo_reconciler.common.keys import INSTANCES, INVENTORIES
 from tests.unit.reconciler.lives.inventory.operators import (
     PLACES,
     PLANS,

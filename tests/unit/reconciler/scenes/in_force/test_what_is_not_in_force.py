@@ -7,7 +7,7 @@ import pytest
 
 from kubeio.types import JsonObject
 from kudo.api.fingerprints import fingerprint
-from kudo_reconciler.common.resources import INSTANCES
+from kudo_reconciler.common.keys import INSTANCES
 from tests.unit.reconciler.lives.life import Life, passes
 from tests.unit.reconciler.lives.test_scenes import entry, version
 

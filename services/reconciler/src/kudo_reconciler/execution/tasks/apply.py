@@ -1,25 +1,37 @@
-"""The Apply task: render, enrich, apply in order, then wait until everything is healthy."""
+"""The Apply task: render, enrich, apply in order, then wait until everything is healthy.
+
+A task that waits has a digest of each object that it has applied in its status: the memory of a run
+that outlives the process. After a restart an object whose digest is the same now is not sent again:
+it is of this run, unchanged since, and would be sent as it was. The status may be read by those who
+may not read Secrets, and a short password could be guessed from a digest. So a Secret has none, and
+is sent again.
+"""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from types import MappingProxyType
-from typing import Self
+from typing import Final, Self
+
+import orjson
 
 from kubeio.errors import NotFound
 from kudo.api import JsonObject, task_errors
+from kudo.api.known_secrets import is_secret
 from kudo.api.names import FINALIZER_CLUSTER_RESOURCES
 from kudo.api.task_kinds import FatalTaskError
 from kudo.objects.enrichment import encode_string_data, execution_of
 from kudo.objects.health import Health, State, health_of
+from kudo.objects.inventory.digest import MOST_BYTES
 from kudo.objects.sharing import goes_with_instance
 from kudo_reconciler.common.clock import loop_seconds
+from kudo_reconciler.common.concurrency import FEW_AT_ONCE, paced
 from kudo_reconciler.common.errors import Outdated, Suspended
 from kudo_reconciler.common.keys import key_of
-from kudo_reconciler.common.pacing import FEW_AT_ONCE, paced
-from kudo_reconciler.execution.applied import UNKNOWN, Digests, digits_of
 from kudo_reconciler.execution.causes import Causes, WaitingObject
-from kudo_reconciler.execution.expected.ahead import Expected
+from kudo_reconciler.execution.expected import Expected
 from kudo_reconciler.execution.recording import (
     Recording,
     check_number,
@@ -40,6 +52,74 @@ from kudo_reconciler.objects.ownership import Desired
 from kudo_reconciler.objects.resolver import Resolver
 from kudo_reconciler.objects.run_context import Place
 from kudo_reconciler.store.instances import InstanceStore
+
+MOST_OBJECTS: Final = 100
+"""Of a task with more, nothing is stored."""
+_DIGITS: Final = 8
+UNKNOWN: Final = "-" * _DIGITS
+"""The place of an object that is always sent again."""
+
+
+def digits_of(run: str, stored: JsonObject, sent: JsonObject) -> str:
+    """Return the digits of an object; it takes up to 3 ms, on the event loop.
+
+    Args:
+        run: uid of the execution.
+        stored: The object as the API server has it; uid and resourceVersion suffice.
+        sent: The object as its task sends it.
+    """
+    if is_secret(sent):
+        return UNKNOWN
+    content = orjson.dumps(sent)
+    if len(content) > MOST_BYTES:
+        return UNKNOWN
+    metadata = stored["metadata"]
+    digest = sha256(f"{run} {metadata['uid']} {metadata['resourceVersion']} ".encode())
+    digest.update(content)
+    return digest.hexdigest()[:_DIGITS]
+
+
+class Digests:
+    """The digits of the objects of a task, while it applies them.
+
+    Args:
+        run: uid of the execution.
+        stored: The digits that are known.
+        number: Of the objects.
+    """
+
+    def __init__(self, run: str, stored: str, number: int) -> None:
+        self._run = run
+        self._digits = [_at(stored, index) for index in range(number)]
+
+    @classmethod
+    @contextmanager
+    def kept(cls, context: TaskContext, number: int) -> Iterator[Self]:
+        """Return those of a task; at the end, also by an error, the memory of the run has them."""
+        digests = cls(context.uid, context.applied, number)
+        try:
+            yield digests
+        finally:
+            context.memory.digests[context.key] = str(digests)
+
+    def __getitem__(self, index: int) -> str:
+        return self._digits[index]
+
+    def applied(self, index: int, stored: JsonObject, sent: JsonObject) -> None:
+        """Note an object that was applied; see `digits_of`."""
+        if len(self._digits) <= MOST_OBJECTS:
+            self._digits[index] = digits_of(self._run, stored, sent)
+
+    def __str__(self) -> str:
+        """Return the digits of all objects; empty if there are too many, or none is known."""
+        known = len(self._digits) <= MOST_OBJECTS and any(one != UNKNOWN for one in self._digits)
+        return "".join(self._digits) if known else ""
+
+
+def _at(digits: str, index: int) -> str:
+    found = digits[index * _DIGITS :][:_DIGITS]
+    return found if len(found) == _DIGITS else UNKNOWN
+
 
 _REASONS = 3
 """Number of polled kinds, and of causes, that a message names."""

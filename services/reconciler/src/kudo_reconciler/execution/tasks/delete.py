@@ -23,9 +23,10 @@ from kudo.objects import finalizers
 from kudo.objects.apply_policy import is_only_created
 from kudo.objects.sharing import instance_label, is_of_kudo, sharers, told
 from kudo.tasks.rendering import Manifest
+from kudo_reconciler.common.concurrency import FEW_AT_ONCE, paced
+from kudo_reconciler.common.errors import error_text, task_error
 from kudo_reconciler.common.keys import key_of
-from kudo_reconciler.common.pacing import FEW_AT_ONCE, paced
-from kudo_reconciler.execution.expected.ahead import Expected
+from kudo_reconciler.execution.expected import Expected
 from kudo_reconciler.execution.recording import remember_deleted
 from kudo_reconciler.execution.task_context import (
     AppliedObject,
@@ -36,10 +37,9 @@ from kudo_reconciler.execution.task_context import (
 from kudo_reconciler.execution.tasks.parts import TaskParts
 from kudo_reconciler.objects.observer import Observer
 from kudo_reconciler.objects.ownership import controller_of, is_applied
-from kudo_reconciler.objects.refusals import error_text, task_error
-from kudo_reconciler.objects.releasing.shares import Shares
 from kudo_reconciler.objects.resolver import KindNotServed, Resolved, Resolver
 from kudo_reconciler.objects.run_context import check_may_write
+from kudo_reconciler.objects.shares import Shares
 
 _ATTEMPTS = 5
 

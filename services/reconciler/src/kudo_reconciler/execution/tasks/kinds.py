@@ -1,41 +1,62 @@
-"""What runs the tasks of each kind of `kudo.api.task_kinds`."""
+"""What runs the tasks of each kind of `kudo.api.task_kinds`, and the kinds of a few lines."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Final, Protocol, Self
+from typing import Final, Self
 
-from kudo_reconciler.execution.expected.ahead import Expected, Expects
+from kudo.api.task_kinds.kinds import dummy_done
+from kudo_reconciler.execution.expected import Expected, Expects
+from kudo_reconciler.execution.steps import RunsTasks, TaskRunner
 from kudo_reconciler.execution.task_context import RenderContext, TaskContext, TaskResult
-from kudo_reconciler.execution.task_runner import TaskRunner
 from kudo_reconciler.execution.tasks.apply import ApplyTask
 from kudo_reconciler.execution.tasks.delete import DeleteTask
-from kudo_reconciler.execution.tasks.dummy import DummyTask
 from kudo_reconciler.execution.tasks.kudo_operator import ChildTask
-from kudo_reconciler.execution.tasks.parts import TaskParts
+from kudo_reconciler.execution.tasks.parts import TaskOfKind, TaskParts
 from kudo_reconciler.execution.tasks.pipe import PipeTask
-from kudo_reconciler.execution.tasks.toggle import ToggleTask
 from kudo_reconciler.objects.resolver import Resolver
 
 
-class TaskOfKind(Protocol):
-    """How the tasks of a kind run."""
+class DummyTask:
+    """Runs Dummy tasks."""
+
+    @staticmethod
+    async def expected(_context: RenderContext, _resolver: Resolver, /) -> Sequence[Expected]:
+        return ()
+
+    @classmethod
+    def of(cls, _: TaskParts) -> Self:
+        return cls()
+
+    async def run(self, context: TaskContext) -> TaskResult:
+        """Do nothing.
+
+        Raises:
+            FatalTaskError, TransientTaskError: it was asked to fail.
+        """
+        done, name = dummy_done(context.task), context.task.name
+        text = "" if done else f"dummy task {name} is not done, by its own definition"
+        return TaskResult(done, text)
+
+
+@dataclass(frozen=True, slots=True)
+class ToggleTask:
+    """Runs Toggle tasks."""
+
+    apply: RunsTasks
+    delete: RunsTasks
 
     @classmethod
     def of(cls, parts: TaskParts) -> Self:
-        """Return what runs them."""
+        return cls(ApplyTask.of(parts), DeleteTask.of(parts))
 
     async def run(self, context: TaskContext) -> TaskResult:
-        """Attempt a task once.
-
-        Raises:
-            FatalTaskError: the plan cannot continue.
-            TransientTaskError: a retry may help.
-            Superseded, Suspended: the run may not write any more.
-        """
+        """Apply or delete the objects; raises as these tasks do."""
+        return await (self.delete if context.only_deletes() else self.apply).run(context)
 
     @staticmethod
-    async def expected(context: RenderContext, resolver: Resolver, /) -> Sequence[Expected]:
-        """Return what a task would apply; nothing is sent. Raises TaskError if that is unknown."""
+    async def expected(context: RenderContext, resolver: Resolver) -> Sequence[Expected]:
+        return () if context.only_deletes() else await ApplyTask.expected(context, resolver)
 
 
 TASKS: Final[Mapping[str, type[TaskOfKind]]] = MappingProxyType(

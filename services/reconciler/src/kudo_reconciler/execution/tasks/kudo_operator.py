@@ -21,9 +21,9 @@ from kudo.api.task_kinds import FatalTaskError, TransientTaskError
 from kudo.objects.health import State, failed_plan, health_of
 from kudo.tasks import kudo_operator as children
 from kudo.tasks.kudo_operator import Child, ChildUpdate, Kin
-from kudo_reconciler.common.keys import Key
-from kudo_reconciler.common.resources import INSTANCES
-from kudo_reconciler.execution.expected.ahead import Expected
+from kudo_reconciler.common.errors import Refusal, error_text, is_permanent, task_error
+from kudo_reconciler.common.keys import INSTANCES, Key
+from kudo_reconciler.execution.expected import Expected
 from kudo_reconciler.execution.recording import Recording
 from kudo_reconciler.execution.task_context import (
     AppliedObject,
@@ -31,13 +31,12 @@ from kudo_reconciler.execution.task_context import (
     TaskContext,
     TaskResult,
 )
-from kudo_reconciler.execution.tasks.child_versions import ChildVersions
 from kudo_reconciler.execution.tasks.parts import TaskParts
 from kudo_reconciler.metrics.metrics import Metrics
-from kudo_reconciler.objects.refusals import Refusal, error_text, is_permanent, task_error
 from kudo_reconciler.objects.resolver import Resolver
 from kudo_reconciler.objects.run_context import check_may_write
 from kudo_reconciler.store.children import ChildStore
+from kudo_reconciler.store.versions import ChildVersions
 from kudo_reconciler.tenancy.access import AccessReviews
 
 _ATTEMPTS = 5

@@ -33,8 +33,9 @@ from kudo.tasks.pipe import (
 )
 from kudo.tasks.pipe.progress import has_ended, waits_for
 from kudo.tasks.rendering import Manifest
+from kudo_reconciler.common.errors import error_text
 from kudo_reconciler.common.keys import key_of
-from kudo_reconciler.execution.expected.ahead import Expected
+from kudo_reconciler.execution.expected import Expected
 from kudo_reconciler.execution.recording import (
     Recording,
     remember_applied,
@@ -52,7 +53,6 @@ from kudo_reconciler.objects.apply import Applier
 from kudo_reconciler.objects.dependency_hash import DependencyHasher
 from kudo_reconciler.objects.observer import Observer
 from kudo_reconciler.objects.ownership import Desired, controller_of, is_applied, is_owned
-from kudo_reconciler.objects.refusals import error_text
 from kudo_reconciler.objects.resolver import Resolver
 from kudo_reconciler.objects.run_context import check_may_write
 

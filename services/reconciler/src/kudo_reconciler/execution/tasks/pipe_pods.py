@@ -16,10 +16,10 @@ from kudo.api.task_kinds import FatalTaskError, TaskError, TransientTaskError
 from kudo.objects.enrichment import execution_of
 from kudo.tasks.pipe import check_sizes, is_pipe_pod, path_of
 from kudo.tasks.pipe.pod import WAITER
+from kudo_reconciler.common.errors import error_text
 from kudo_reconciler.common.keys import key_of
 from kudo_reconciler.objects.observer import Observer
 from kudo_reconciler.objects.ownership import is_owned
-from kudo_reconciler.objects.refusals import error_text
 from kudo_reconciler.tenancy.accounts import Accounts
 
 log = logging.getLogger(__name__)

@@ -16,31 +16,19 @@ from dataclasses import dataclass, field
 
 from kubeio.client import Client
 from kubeio.discovery import Discovery
-from kubeio.errors import (
-    Conflict,
-    Forbidden,
-    Invalid,
-    KubeError,
-    MethodNotAllowed,
-    NotFound,
-)
+from kubeio.errors import Conflict, Forbidden, Invalid, KubeError, MethodNotAllowed, NotFound
 from kubeio.resource import Resource
 from kudo.admission.tenancy import Tenancy
 from kudo.api import Instance, JsonObject, names
 from kudo.api.identity import InstanceIdentity, identity
 from kudo.api.task_kinds import TaskError
-from kudo.objects.sharing import (
-    goes_with_instance,
-    is_listed,
-    sharers,
-)
+from kudo.objects.sharing import goes_with_instance, is_listed, sharers
 from kudo_reconciler.common.keys import Key
 from kudo_reconciler.events.writer import EventRecorder
 from kudo_reconciler.objects.observer import Observer
 from kudo_reconciler.objects.places import place_of
-from kudo_reconciler.objects.releasing.recorded_objects import Found, RecordedObjects
-from kudo_reconciler.objects.releasing.shares import Shares
-from kudo_reconciler.objects.sharing.sharers import SharersUnknown
+from kudo_reconciler.objects.sharers import SharersUnknown
+from kudo_reconciler.objects.shares import Found, RecordedObjects, Shares
 from kudo_reconciler.tenancy.accounts import Accounts
 
 log = logging.getLogger(__name__)

@@ -21,12 +21,12 @@ from kudo.api.identity import InstanceIdentity, identity
 from kudo.objects.inventory.orphans import all_orphans
 from kudo.objects.inventory.pruning import in_order, is_given_up, why_kept
 from kudo.objects.inventory.record import Entry, Place, Record
+from kudo_reconciler.common.errors import error_text, is_permanent
 from kudo_reconciler.common.keys import Key
 from kudo_reconciler.objects.observer import Observer
-from kudo_reconciler.objects.records.recorder import Recorder
-from kudo_reconciler.objects.records.served_kind import served_kind
-from kudo_reconciler.objects.refusals import error_text, is_permanent
-from kudo_reconciler.objects.releasing.shares import Shares
+from kudo_reconciler.objects.recorder import Recorder
+from kudo_reconciler.objects.resolver import served_kind
+from kudo_reconciler.objects.shares import Shares
 from kudo_reconciler.tenancy.accounts import Accounts
 
 log = logging.getLogger(__name__)

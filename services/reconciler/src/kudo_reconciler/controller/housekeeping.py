@@ -1,4 +1,4 @@
-"""What an idle Instance has to do beside its conditions: prune, adopt, and name its orphans.
+"""What an idle Instance needs beside its conditions: to prune, to adopt, to name its orphans.
 
 Requests for it are annotations of the Instance, which are removed when they are fulfilled. Both are
 operations, so that no worker waits for them, and end when a run begins.
@@ -23,8 +23,8 @@ from kudo_reconciler.common.clock import loop_seconds
 from kudo_reconciler.common.keys import Key, key_of
 from kudo_reconciler.events.writer import EventRecorder
 from kudo_reconciler.execution.operations import Operations, StillGoing
-from kudo_reconciler.objects.upkeep.adopter import Adopted, Adopter
-from kudo_reconciler.objects.upkeep.pruner import Pruned, Pruner
+from kudo_reconciler.objects.adopter import Adopted, Adopter
+from kudo_reconciler.objects.pruner import Pruned, Pruner
 from kudo_reconciler.store.instances import InstanceStore
 
 log = logging.getLogger(__name__)

@@ -1,8 +1,9 @@
-"""What others have changed in the Inventories of living Instances, until it is restored.
+"""What is wrong in the Inventories of an Instance: changes by others, entries of no plan.
 
 Only the reconciler writes Inventories. A change of somebody else is taken back by the next write;
 if none comes, the Instance is enqueued for one, at most every 30 seconds, so that two writers do
-not fight without end.
+not fight without end. Entries that no plan can have made are left out when they are read, and the
+next write drops them.
 """
 
 from collections.abc import Mapping
@@ -13,6 +14,8 @@ from kudo.api.identity import InstanceIdentity
 from kudo.objects.inventory.record import Entry, Place, Record
 from kudo_reconciler.common.clock import loop_seconds
 from kudo_reconciler.common.keys import Key
+from kudo_reconciler.events.writer import EventRecorder
+from kudo_reconciler.store.inventories import InventoryStore
 
 SECONDS: Final = 30.0
 """Between two writes that do nothing but restore the record of an Instance."""
@@ -104,3 +107,34 @@ class Damage:
 
 def _key(one: InstanceIdentity) -> Key:
     return Key(one.namespace, one.name)
+
+
+@dataclass(frozen=True, slots=True)
+class IgnoredEntries:
+    """Tells how many entries of the record of an Instance are left out."""
+
+    inventories: InventoryStore
+    events: EventRecorder
+    _told: dict[Key, tuple[str, int]] = field(default_factory=dict)
+    """uid of the Instance and number of entries; each task of a run asks at each turn."""
+
+    def tell(self, one: InstanceIdentity) -> None:
+        """Queue the Warning if entries are left out; once for each number of them.
+
+        The next write drops them, so it is told before that.
+        """
+        key, number = Key(one.namespace, one.name), self.inventories.ignored(one)
+        if not number:
+            self.forget(key)
+        elif self._told.get(key) != (one.uid, number):
+            self._told[key] = one.uid, number
+            self.events.note(one, one.uid, "Warning", "InventoryIgnored", _text(number))
+
+    def forget(self, key: Key) -> None:
+        """Forget what was told of an Instance that does not exist any more."""
+        self._told.pop(key, None)
+
+
+def _text(number: int) -> str:
+    what = "entry" if number == 1 else "entries"
+    return f"{number} {what} of its Inventories left out: no plan can have made them"

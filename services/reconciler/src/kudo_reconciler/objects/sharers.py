@@ -1,4 +1,4 @@
-"""Finds out who shares a cluster-scoped object, and lists it on the object.
+"""Finds out who shares a cluster-scoped object, lists it on the object, and enqueues sharers.
 
 Inventories decide: an Instance that exists shares an object if it has applied it, by its record,
 until it gives the share up: see `has_applied`. The list on the object alone counts
@@ -8,8 +8,8 @@ until it gives the share up: see `has_applied`. The list on the object alone cou
 * while the cache may lack what a former leader has recorded, if it lists all;
 * for what users are told.
 
-Tens of thousands may share an object, so nothing here loops over all of them, but over those that
-the annotation of an older release lists: it shrinks as they are recorded.
+Tens of thousands may share an object, so nothing here loops over all of them at once, but over
+those that the annotation of an older release lists: it shrinks as they are recorded.
 """
 
 import asyncio
@@ -23,15 +23,9 @@ from kubeio.resource import Resource
 from kudo.api import Json
 from kudo.api.identity import InstanceIdentity, identity
 from kudo.objects.inventory.record import Place
-from kudo.objects.sharing import (
-    MOST_LISTED,
-    instance_label,
-    lists_all,
-    shared_by,
-    sharers,
-)
-from kudo_reconciler.common.keys import Key
-from kudo_reconciler.common.resources import INSTANCES
+from kudo.objects.sharing import MOST_LISTED, instance_label, lists_all, shared_by, sharers
+from kudo_reconciler.common.concurrency import paced
+from kudo_reconciler.common.keys import INSTANCES, Key
 from kudo_reconciler.objects.places import place_of
 from kudo_reconciler.store.instances import InstanceStore
 from kudo_reconciler.store.inventories import InventoryStore
@@ -299,3 +293,51 @@ def _some(
 
 def _anybody(_: InstanceIdentity) -> bool:
     return True
+
+
+class Spread:
+    """Changes of objects whose sharers are still to be enqueued, one object after the other.
+
+    Args:
+        group: Runs it while there is something to do.
+        sharers: Yields the Instances that share an object, also across an await.
+        changed: Enqueues an Instance.
+    """
+
+    def __init__(
+        self,
+        group: asyncio.TaskGroup,
+        sharers: Callable[[Place], Iterator[InstanceIdentity]],
+        changed: Callable[[Key], None],
+    ) -> None:
+        self._group = group
+        self._sharers = sharers
+        self._changed = changed
+        self._waiting: dict[Place, frozenset[Key]] = {}
+        self._task: asyncio.Task[None] | None = None
+
+    def tell(self, place: Place, told: frozenset[Key]) -> None:
+        """Enqueue the sharers of an object but those that have been told of its change."""
+        self._waiting[place] = self._waiting.get(place, told) & told
+        if self._task is None:
+            self._task = self._group.create_task(self._run(), name="sharers of changed objects")
+
+    def close(self) -> None:
+        self._waiting.clear()
+        if self._task is not None:
+            self._task.cancel()
+
+    async def _run(self) -> None:
+        try:
+            while self._waiting:
+                place = next(iter(self._waiting))
+                # Before the first of them: a change that comes now is told to all once more.
+                await self._enqueue(place, self._waiting.pop(place))
+        finally:
+            self._task = None
+
+    async def _enqueue(self, place: Place, told: frozenset[Key]) -> None:
+        async for one in paced(self._sharers(place)):
+            key = Key(one.namespace, one.name)
+            if key not in told:
+                self._changed(key)

@@ -1,4 +1,4 @@
-"""Finds which objects the plans of an OperatorVersion apply, by rendering them without a run.
+"""Finds out what tasks apply without running them, for one task or for all plans.
 
 The Inventory records the task that applied an object last, not which others would apply it:
 `deploy` and `update` often apply the same ones. So it is an orphan only if no plan applies it.
@@ -6,22 +6,63 @@ The Inventory records the task that applied an object last, not which others wou
 
 import asyncio
 import logging
-from collections.abc import Collection, Iterator
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from kubeio.leader_election.elector import NotLeading
+from kubeio.resource import Resource
 from kudo.api import Instance
-from kudo.api.task_kinds import FatalTaskError, TaskError, TaskPath, TransientTaskError
+from kudo.api.task_kinds import FatalTaskError, TaskError, TaskPath, TransientTaskError, check_task
 from kudo.objects.inventory.record import Place
 from kudo.plans.execution import step_of, steps_of
+from kudo.tasks.rendering import Manifest
+from kudo_reconciler.common.concurrency import paced
 from kudo_reconciler.common.errors import described
-from kudo_reconciler.common.pacing import paced
-from kudo_reconciler.execution.expected.ahead import Ahead
 from kudo_reconciler.execution.rendering import Renderer
 from kudo_reconciler.execution.task_context import RenderContext, RunMemory
 from kudo_reconciler.objects.places import place_of
+from kudo_reconciler.objects.resolver import Resolver
 
 log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """An object that a task applies.
+
+    Attributes:
+        manifest: As the template gives it; None if only its name is known.
+    """
+
+    resource: Resource
+    name: str
+    manifest: Manifest | None = None
+
+
+Expects = Callable[[RenderContext, Resolver], Awaitable[Sequence[Expected]]]
+"""Returns what a task of a kind applies; raises TaskError if that cannot be known now."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ahead:
+    """Finds out what tasks apply.
+
+    Attributes:
+        resolver: Finds the kinds of objects.
+        kinds: What each kind expects.
+    """
+
+    resolver: Resolver
+    kinds: Mapping[str, Expects]
+
+    async def objects(self, context: RenderContext) -> Sequence[Expected]:
+        """Return what a task applies; nothing for one that only deletes, or does nothing.
+
+        Raises:
+            TaskError: that cannot be known now.
+        """
+        check_task(context.task)
+        return await self.kinds[context.task.kind](context, self.resolver)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,1 +1,0 @@
-"""What tasks are expected to apply, found out without running them."""

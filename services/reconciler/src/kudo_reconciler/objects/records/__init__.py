@@ -1,1 +1,0 @@
-"""What Instances have applied: the record of it, and what is left behind."""

@@ -1,1 +1,0 @@
-"""Releases the cluster-scoped objects that Instances share."""

@@ -1,1 +1,0 @@
-"""Who shares cluster-scoped objects."""

@@ -1,1 +1,0 @@
-"""Deletes orphans, and records what belongs to Instances without a record."""
