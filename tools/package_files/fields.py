@@ -14,8 +14,8 @@ from pydantic import BaseModel
 from kudo.api import Phase, PipeFile, Plan, Step, Task, TaskSpec
 from kudo.api.names import API_VERSION
 from kudo.api.task_kinds import KINDS
+from kudo.packages.fields import FileField, Shape, fields_of
 from kudo.packages.model import OperatorFile, PackageParameter, ParameterGroup, ParametersFile
-from kudo.packages.shapes import FileField, Shape, fields_of
 from kudo.parameters.types import TYPES
 
 STRATEGIES: Final = ("serial", "parallel")

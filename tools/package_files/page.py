@@ -7,8 +7,8 @@ from pydantic import BaseModel
 
 from kudo.api import Maintainer, Phase, PipeFile, Plan, Step, Task, TaskSpec
 from kudo.api.task_kinds import KINDS
+from kudo.packages.fields import Shape
 from kudo.packages.model import OperatorFile, PackageParameter, ParameterGroup, ParametersFile
-from kudo.packages.shapes import Shape
 from tools.package_files.fields import Field, fields, models
 
 _INTRODUCTION: Final = """\

@@ -10,8 +10,8 @@ from pydantic import BaseModel
 
 from kudo.api import JsonObject, PipeFile, Task, TaskSpec
 from kudo.api.task_kinds import KINDS
+from kudo.packages.fields import Shape
 from kudo.packages.model import OperatorFile, ParametersFile
-from kudo.packages.shapes import Shape
 from tools.package_files.fields import Field, fields, models
 
 _DIALECT: Final = "http://json-schema.org/draft-07/schema#"

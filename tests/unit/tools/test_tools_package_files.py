@@ -15,11 +15,10 @@ from kudo.api import Task, TaskSpec
 from kudo.api.problems import Problem
 from kudo.api.task_kinds import KINDS, FatalTaskError, check_task
 from kudo.authoring.skeleton import NewPackage, skeleton
+from kudo.packages.fields import Shape
 from kudo.packages.files import PackageFiles
 from kudo.packages.model import OperatorFile, ParametersFile
-from kudo.packages.parse import parse_operator, parse_parameters
-from kudo.packages.reader import parse_package
-from kudo.packages.shapes import Shape
+from kudo.packages.reader import parse_operator, parse_package, parse_parameters
 from kudo.verification.fields import fields_are_known
 from tests.support.build import Json
 from tests.support.json_schema import faults

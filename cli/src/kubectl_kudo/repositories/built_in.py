@@ -8,8 +8,7 @@ import kubectl_kudo
 from kubectl_kudo.session.errors import CliError
 from kudo.packages.location import Located, locate
 from kudo.packages.model import OperatorFile
-from kudo.packages.repositories.entry import Entry, Maintainer
-from kudo.packages.repositories.index import Index, with_entries
+from kudo.packages.repositories.index import Entry, Index, Maintainer, with_entries
 from kudo.packages.repositories.settings import BUILT_IN
 from kudo.packages.repositories.versions import newest_first
 

@@ -20,8 +20,7 @@ from kubectl_kudo.session.verbosity import tracer_of
 from kudo.api.problems import InvalidInput, Problem
 from kudo.packages.files import DEFAULT_LIMITS
 from kudo.packages.location import Located, locate_in_archive
-from kudo.packages.repositories.entry import Entry
-from kudo.packages.repositories.index import INDEX_FILE, MAX_INDEX, Index, read_index
+from kudo.packages.repositories.index import INDEX_FILE, MAX_INDEX, Entry, Index, read_index
 from kudo.packages.repositories.settings import BUILT_IN, Repository
 
 _SHOWN = 3

@@ -4,8 +4,7 @@ import pytest
 
 from kudo.api.base import ApiModel
 from kudo.api.problems import Problem
-from kudo.packages.fields import Fields
-from kudo.packages.shapes import read
+from kudo.packages.fields import Fields, read
 
 
 class Limits(ApiModel):

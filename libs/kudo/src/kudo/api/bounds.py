@@ -91,8 +91,8 @@ def too_large(spec: object) -> str:
     It counts and parses nothing, and stops at the first bound that is exceeded. A part of another
     type than its schema has counts as empty.
     """
-    found = next(_exceeded(spec if isinstance(spec, dict) else {}), None)
-    return f"{found}; create a version with fewer" if found else ""
+    excess = next(_exceeded(spec if isinstance(spec, dict) else {}), None)
+    return f"{excess}; create a version with fewer" if excess else ""
 
 
 def _exceeded(spec: _Spec) -> Iterator[_Excess]:

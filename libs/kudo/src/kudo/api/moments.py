@@ -11,7 +11,7 @@ def rfc3339(at: datetime) -> str:
 def moment(text: str | None) -> datetime | None:
     """Return the moment that a status names; None if it names none, or one without a zone."""
     try:
-        found = datetime.fromisoformat(text or "")
+        parsed = datetime.fromisoformat(text or "")
     except ValueError:
         return None
-    return None if found.tzinfo is None else found
+    return None if parsed.tzinfo is None else parsed

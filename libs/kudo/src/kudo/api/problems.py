@@ -59,9 +59,9 @@ def first_problems(problems: Iterable[Problem], *, beside: int = 0) -> tuple[Pro
         problems: All problems; those that are not returned are counted and not kept.
         beside: Number of problems that were counted and not made.
     """
-    found = iter(problems)
-    first = tuple(islice(found, MOST_PROBLEMS))
-    more = beside + sum(1 for _ in found)
+    remaining = iter(problems)
+    first = tuple(islice(remaining, MOST_PROBLEMS))
+    more = beside + sum(1 for _ in remaining)
     if not more:
         return first
     return (*first, Problem(first[-1].reason, f"and {more} more problems like these"))

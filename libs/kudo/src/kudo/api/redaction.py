@@ -181,10 +181,10 @@ def _typed_faults(message: str, sent: JsonObject) -> Iterator[str]:
         if field:
             fault = _FAULT.match(text, end)
             yield f".{_shown(field)}: {fault[1] if fault else 'not as the schema has it'}"
-        found = text.find("\n  .", end)
-        if found < 0:
+        next_fault = text.find("\n  .", end)
+        if next_fault < 0:
             return
-        at = found + len("\n  .")
+        at = next_fault + len("\n  .")
 
 
 def _field_at(sent: JsonObject, text: str, at: int) -> tuple[str, int]:

@@ -1,15 +1,27 @@
-"""Typed access to the YAML mappings of a package, with Go's leniency.
+"""The fields of the files of a package, read into the models that describe them, as Go reads them.
 
 Keys match whatever their case, unknown ones are ignored, and a number or boolean where text is
-declared becomes text. What cannot be read is noted as a problem that names file and field, and
-read as if it were absent, so that one reading finds everything that is wrong.
+declared becomes text (`Fields`). What cannot be read is noted as a problem that names file and
+field, and read as if it were absent, so that one reading finds everything that is wrong.
+
+What a field holds follows from the type hints of its model (`Shape`): a new field of a model is
+read, checked and documented without further code.
 """
 
+import types
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Annotated, Literal, TypeVar, Union, cast, get_args, get_origin
+
+from pydantic import BaseModel
 
 from goyaml import format_float
 from kudo.api.problems import Problem, kind_of_value
+
+_Model = TypeVar("_Model", bound=BaseModel)
+_BOUNDS = frozenset({"maxItems", "maxLength", "maxProperties"})
+"""Keywords of schemas."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +43,11 @@ class Fields:
     @classmethod
     def of(cls, value: object, path: str, file: str, problems: list[Problem]) -> "Fields":
         """Return the fields of `value`, which should be a mapping; null has none."""
-        fields = cls({}, path, file, problems)
         if isinstance(value, dict):
             # Of keys that differ in case only, Go lets the last one in byte order win.
             folded = {key.casefold(): value[key] for key in sorted(value)}
             return cls(folded, path, file, problems)
+        fields = cls({}, path, file, problems)
         if value is not None:
             fields.complain("", value, "a mapping")
         return fields
@@ -141,5 +153,139 @@ def text_of(value: object) -> str | None:
         case int():
             return str(value)
         case float():
+            # Go's YAML library writes a number for a field of type string with 32 bits.
             return format_float(value, bits=32)
     return None
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What a field holds.
+
+    Attributes:
+        kind: `map` is a mapping with any keys.
+        below: Shape of the items of a list, and of the values of a map.
+        model: The model of a mapping.
+        most: How many characters or items it may have where it is stored; None if any number.
+        minimum: The smallest value of an integer; None if any.
+        maximum: The largest one.
+    """
+
+    kind: Literal["text", "flag", "integer", "anything", "mapping", "list", "map"]
+    below: "Shape | None" = None
+    model: type[BaseModel] | None = None
+    most: int | None = None
+    minimum: int | None = None
+    maximum: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FileField:
+    """A field of a mapping.
+
+    Attributes:
+        name: Its key in the file.
+        attribute: Its name in the model.
+        optional: Whether it is None where it is absent.
+        default: What it is where it is absent, if it is not None.
+        description: Of the model.
+    """
+
+    name: str
+    attribute: str
+    shape: Shape
+    optional: bool
+    default: object
+    description: str
+
+
+@lru_cache
+def fields_of(model: type[BaseModel]) -> tuple[FileField, ...]:
+    """Return the fields of a mapping, in the order of the model; excluded ones are not in files."""
+    return tuple(
+        FileField(
+            field.alias or name,
+            name,
+            _bounded(_shape(field.annotation), field),
+            type(None) in get_args(field.annotation),
+            field.default,
+            field.description or "",
+        )
+        for name, field in model.model_fields.items()
+        if not field.exclude
+    )
+
+
+def read(model: type[_Model], fields: Fields) -> _Model:
+    """Return a mapping of a file as its model, with Go's leniency; problems are noted."""
+    values = {field.attribute: _value(field, fields) for field in fields_of(model)}
+    # Validation would refuse what the leniency above has accepted.
+    return model.model_construct(None, **values)
+
+
+def _value(field: FileField, fields: Fields) -> object:
+    value: object = None
+    name, below = field.name, field.shape.below
+    match field.shape.kind:
+        case "text":
+            value = fields.text(name) or None
+        case "flag":
+            value = fields.flag(name)
+        case "integer":
+            value = fields.integer(name)
+        case "anything":
+            value = fields.get(name)
+        case "mapping":
+            value = _read(field.shape, fields.child(name))
+        case "map":
+            named = fields.named(name)
+            value = named and {key: _read(below, child) for key, child in named.items()}
+        case "list" if below is not None and below.kind == "text":
+            value = fields.texts(name)
+        case "list" if below is not None and below.kind == "anything":
+            value = fields.values_of(name)
+        case "list":
+            children = fields.children(name)
+            value = children and tuple(_read(below, child) for child in children)
+    return field.default if value is None and not field.optional else value
+
+
+def _read(shape: Shape | None, fields: Fields) -> BaseModel:
+    assert shape is not None
+    assert shape.model is not None
+    return read(shape.model, fields)
+
+
+def _bounded(shape: Shape, *notes: object) -> Shape:
+    """Return a shape with the bounds that notes of its schema give."""
+    for note in notes:
+        extra = getattr(note, "json_schema_extra", None) or {}
+        for keyword in _BOUNDS & extra.keys():
+            shape = replace(shape, most=extra[keyword])
+        if shape.kind == "integer":
+            limits = {key: extra[key] for key in ("minimum", "maximum") if key in extra}
+            shape = replace(shape, **limits)
+    return shape
+
+
+def _shape(hint: object) -> Shape:
+    """Return the shape of what a type hint allows, whether it may be absent or not."""
+    if get_origin(hint) in {Union, types.UnionType}:
+        (hint,) = (arm for arm in get_args(hint) if arm is not type(None))
+    if get_origin(hint) is Annotated:
+        inner, *notes = get_args(hint)
+        return _bounded(_shape(inner), *notes)
+    origin = get_origin(hint)
+    if origin is tuple:
+        return Shape("list", _shape(get_args(hint)[0]))
+    if isinstance(origin, type) and issubclass(origin, Mapping):
+        return Shape("map", _shape(get_args(hint)[1]))
+    if hint is str:
+        return Shape("text")
+    if hint is bool:
+        return Shape("flag")
+    if hint is int:
+        return Shape("integer")
+    if hint is object:
+        return Shape("anything")
+    return Shape("mapping", model=cast("type[BaseModel]", hint))

@@ -1,13 +1,31 @@
-"""The files of a package in memory, and the limits on them."""
+"""The files of a package in memory, the limits on them, and reading them from a folder.
 
+Of a folder, its two files and its templates are read and nothing else: other files, such as
+documentation and the packages of child operators, are not even looked at. Links are refused,
+because what they point to is not part of the package.
+"""
+
+import os
+import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Final
 
 from kudo.api.problems import InvalidInput, Problem
 
 OPERATOR_FILE: Final = "operator.yaml"
 PARAMETERS_FILE: Final = "params.yaml"
+TEMPLATES: Final = "templates"
+
+_SUFFIX: Final = ".yaml"
+_MISNAMED: Final = ".yml"
+"""Files that are no part of a package; they are read to tell their author so."""
+_FILES: Final = frozenset(
+    name.replace(_SUFFIX, suffix)
+    for name in (OPERATOR_FILE, PARAMETERS_FILE)
+    for suffix in (_SUFFIX, _MISNAMED)
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +110,7 @@ class FileCollector:
             self._stop(f"the package has more than {self._limits.files} files")
         if len(path) > self._limits.path_length:
             message = f"the path is longer than {self._limits.path_length} characters"
-            self._add("PackageTooLarge", message, path[:100] + "…")
+            self._problems.append(Problem("PackageTooLarge", message, path[:100] + "…"))
 
     def fits(self, path: str, size: int) -> bool:
         """Tell whether a file of `size` bytes may be read; say what is wrong if not.
@@ -102,7 +120,7 @@ class FileCollector:
         """
         if size > self._limits.file_size:
             message = f"the file is larger than {self._limits.file_size} bytes"
-            self._add("PackageTooLarge", message, path)
+            self._problems.append(Problem("PackageTooLarge", message, path))
             return False
         self._total += size
         if self._total > self._limits.total_size:
@@ -111,7 +129,7 @@ class FileCollector:
 
     def refuse(self, path: str, message: str) -> None:
         """Note that an entry is not acceptable."""
-        self._add("PackageUnsafe", message, path)
+        self._problems.append(Problem("PackageUnsafe", message, path))
 
     def keep(self, path: str, content: bytes) -> None:
         """Add a file, unless there is one of the same path: which one counts, nobody could see."""
@@ -129,9 +147,6 @@ class FileCollector:
             raise InvalidInput(self._problems)
         return PackageFiles(self._origin, self._files)
 
-    def _add(self, reason: str, message: str, path: str) -> None:
-        self._problems.append(Problem(reason, message, path))
-
     def _stop(self, message: str) -> None:
         whole = Problem("PackageTooLarge", f"{self._origin}: {message}")
         raise InvalidInput([*self._problems, whole])
@@ -140,3 +155,54 @@ class FileCollector:
 def unreadable(origin: str, why: str) -> InvalidInput:
     """Return the error of a package of which nothing can be read."""
     return InvalidInput([Problem("PackageUnreadable", f"{origin}: {why}")])
+
+
+def read_folder(folder: Path, limits: PackageLimits) -> PackageFiles:
+    """Return the files of a package that `folder` holds.
+
+    Raises:
+        InvalidInput: a file cannot be read, is a link or a device, or exceeds the limits.
+    """
+    collector = FileCollector(str(folder), limits)
+    try:
+        for path, entry in _entries(folder):
+            collector.entry(path)
+            if entry.is_symlink():
+                collector.refuse(
+                    path, "links are not followed; put the file itself into the package"
+                )
+            elif entry.is_dir(follow_symlinks=False):
+                continue
+            elif not stat.S_ISREG(entry.stat(follow_symlinks=False).st_mode):
+                # Opening a named pipe would wait for a writer.
+                collector.refuse(path, "a package may hold only regular files")
+            elif _SUFFIX not in entry.name and not entry.name.endswith(_MISNAMED):
+                continue
+            elif collector.fits(path, entry.stat(follow_symlinks=False).st_size):
+                # O_NOFOLLOW closes the gap between looking at the entry and opening it.
+                flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0)
+                with os.fdopen(os.open(entry.path, flags), "rb") as file:
+                    collector.keep(path, file.read())
+    except OSError as error:
+        raise unreadable(str(error.filename or folder), error.strerror or str(error)) from error
+    return collector.result()
+
+
+def _entries(folder: Path) -> Iterator[tuple[str, os.DirEntry[str]]]:
+    """Yield the entries that are of the package, with paths relative to `folder`."""
+    for top in _sorted_entries(folder):
+        if top.name in _FILES:
+            yield top.name, top
+        elif top.name.startswith(TEMPLATES) and not top.is_file(follow_symlinks=False):
+            pending = [(top.name, top)]
+            while pending:
+                path, entry = pending.pop()
+                yield path, entry
+                if entry.is_dir(follow_symlinks=False):
+                    inner = _sorted_entries(Path(entry.path))
+                    pending.extend((f"{path}/{each.name}", each) for each in inner)
+
+
+def _sorted_entries(folder: Path) -> list[os.DirEntry[str]]:
+    with os.scandir(folder) as entries:
+        return sorted(entries, key=lambda entry: entry.name)

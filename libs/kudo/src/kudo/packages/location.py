@@ -123,11 +123,11 @@ class ArchiveLocation:
             origin = f"{self.files.origin}/{inside}"
             files = read_archive(self.files.files[inside], origin, self.limits)
             return Located(parse_package(files), ArchiveLocation(files, (), self.limits))
-        found = self.files.below(inside)
-        if not found.files:
+        package = self.files.below(inside)
+        if not package.files:
             text = f"neither a folder nor a {ARCHIVE_SUFFIX} file in the archive"
             raise unreadable(f"{self.files.origin}/{inside}", text)
-        return Located(parse_package(found), ArchiveLocation(self.files, parts, self.limits))
+        return Located(parse_package(package), ArchiveLocation(self.files, parts, self.limits))
 
     def holds(self, path: str) -> bool:
         """Return whether a path from here leads to a place in the archive, whatever is there."""
@@ -172,11 +172,11 @@ class PackedLocation:
         return self._of(path).place(path)
 
     def locate(self, path: str) -> Located:
-        found = self._of(path).locate(path)
-        inner = found.location
+        located = self._of(path).locate(path)
+        inner = located.location
         if isinstance(inner, ArchiveLocation) and inner.files is self.archive.files:
-            return Located(found.package, PackedLocation(inner, self.root))
-        return found
+            return Located(located.package, PackedLocation(inner, self.root))
+        return located
 
     def _of(self, path: str) -> Location:
         if self.archive.holds(path):

@@ -23,11 +23,11 @@ class ReadableDumper(yaml.SafeDumper):
 
     def analyze_scalar(self, scalar: str) -> Any:
         """Have PyYAML write double quotes, which alone have escapes."""
-        found = super().analyze_scalar(scalar)
+        analysis = super().analyze_scalar(scalar)
         if _ESCAPED.search(scalar):
-            found.allow_flow_plain = found.allow_block_plain = False
-            found.allow_single_quoted = found.allow_block = False
-        return found
+            analysis.allow_flow_plain = analysis.allow_block_plain = False
+            analysis.allow_single_quoted = analysis.allow_block = False
+        return analysis
 
 
 def _text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
@@ -43,4 +43,4 @@ def dump(value: object, *, sort_keys: bool = False) -> str:
     text: str = yaml.dump(
         value, Dumper=ReadableDumper, sort_keys=sort_keys, allow_unicode=True, width=WIDTH
     )
-    return _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04X}", text)
+    return _ESCAPED.sub(lambda match: f"\\u{ord(match[0]):04X}", text)

@@ -1,26 +1,32 @@
-"""Reads packages from folders and archives, and reports all problems at once."""
+"""Reads packages from folders and archives, and reports all problems at once.
+
+`parse_operator` and `parse_parameters` read the two YAML files of a package.
+"""
 
 import posixpath
 from pathlib import Path
 from typing import Final
 
-from goyaml import NotTextError, decode
+from goyaml import DumpError, NotTextError, YamlError, decode, load
+from kudo.api.names import API_VERSION
 from kudo.api.problems import InvalidInput, Problem
 from kudo.packages.archive import read_archive
+from kudo.packages.fields import Fields, read
 from kudo.packages.files import (
     DEFAULT_LIMITS,
     OPERATOR_FILE,
     PARAMETERS_FILE,
+    TEMPLATES,
     PackageFiles,
     PackageLimits,
+    read_folder,
     unreadable,
 )
-from kudo.packages.folder import read_folder
-from kudo.packages.model import Package
-from kudo.packages.parse import parse_operator, parse_parameters
+from kudo.packages.model import OperatorFile, Package, PackageParameter, ParameterGroup
+from kudo.parameters.sources import to_text
+from kudo.parameters.types import is_container
 
 ARCHIVE_SUFFIX: Final = ".tgz"
-_TEMPLATES: Final = "templates"
 
 
 def read_package(path: str | Path, *, limits: PackageLimits = DEFAULT_LIMITS) -> Package:
@@ -49,6 +55,7 @@ def open_package(path: str | Path, *, limits: PackageLimits = DEFAULT_LIMITS) ->
         raise unreadable(str(place), f"not a package directory or {ARCHIVE_SUFFIX} file")
     try:
         with place.open("rb") as file:
+            # A byte more than is allowed is enough to refuse a file of any size.
             data = file.read(limits.total_size + 1)
     except OSError as error:
         raise unreadable(str(place), error.strerror or str(error)) from error
@@ -70,7 +77,12 @@ def parse_package(files: PackageFiles) -> Package:
         raise InvalidInput(problems)
     operator = parse_operator(files.files[OPERATOR_FILE], problems)
     parameters, groups = parse_parameters(files.files[PARAMETERS_FILE], problems)
-    templates = _templates(files, problems)
+    templates: dict[str, str] = {}
+    for path, content in filter(lambda file: is_template(file[0]), files.walk()):
+        try:
+            templates[template_name(path)] = decode(content)
+        except NotTextError as error:
+            problems.append(Problem("PackageInvalid", error.reason, f"{path}:{error.line}"))
     if problems:
         raise InvalidInput(problems)
     return Package(operator, parameters, groups, templates, files.origin, files)
@@ -91,24 +103,69 @@ def _hint(name: str, files: PackageFiles) -> str:
     return ""
 
 
-def _templates(files: PackageFiles, problems: list[Problem]) -> dict[str, str]:
-    templates: dict[str, str] = {}
-    for path, content in files.walk():
-        if not is_template(path):
-            continue
-        try:
-            templates[template_name(path)] = decode(content)
-        except NotTextError as error:
-            problems.append(Problem("PackageInvalid", error.reason, f"{path}:{error.line}"))
-    return templates
-
-
 def is_template(path: str) -> bool:
     """Return whether a file of a package is a template, as KUDO 0.19 decides it."""
     folder, name = posixpath.split(path)
-    return folder.startswith(_TEMPLATES) and ".yaml" in name
+    return folder.startswith(TEMPLATES) and ".yaml" in name
 
 
 def template_name(path: str) -> str:
     """Return the name by which tasks refer to a template."""
-    return path.rpartition(f"{_TEMPLATES}/")[2]
+    return path.rpartition(f"{TEMPLATES}/")[2]
+
+
+def parse_operator(content: bytes, problems: list[Problem]) -> OperatorFile:
+    """Return what `operator.yaml` says; append what is wrong with it to `problems`."""
+    before = len(problems)
+    document = _document(content, OPERATOR_FILE, problems)
+    fields = Fields.of(document, "", OPERATOR_FILE, problems)
+    if document is None and len(problems) == before:
+        why = "has no content" if content.strip() else "is empty"
+        fields.note(f"failed to parse yaml into valid operator {OPERATOR_FILE}: the file {why}")
+    _check_api_version(fields)
+    return read(OperatorFile, fields)
+
+
+def parse_parameters(
+    content: bytes, problems: list[Problem]
+) -> tuple[tuple[PackageParameter, ...], tuple[ParameterGroup, ...]]:
+    """Return the parameters and groups of `params.yaml`; append what is wrong to `problems`."""
+    document = _document(content, PARAMETERS_FILE, problems)
+    fields = Fields.of(document, "", PARAMETERS_FILE, problems)
+    _check_api_version(fields)
+    return (
+        tuple(map(_parameter, fields.children("parameters") or ())),
+        tuple(read(ParameterGroup, group) for group in fields.children("groups") or ()),
+    )
+
+
+def _document(content: bytes, file: str, problems: list[Problem]) -> object:
+    try:
+        return load(content)
+    except YamlError as error:
+        place = f"{file}:{error.line}"
+        problems.append(Problem("PackageInvalid", f"not valid YAML: {error.message}", place))
+        return None
+
+
+def _check_api_version(fields: Fields) -> None:
+    version = fields.text("apiVersion")
+    if version and version != API_VERSION:
+        fields.note(f"expecting supported API version {API_VERSION} but got {version}")
+
+
+def _parameter(fields: Fields) -> PackageParameter:
+    parameter = read(PackageParameter, fields)
+    # KUDO 0.19 stored the text "null" for these, and published packages rely on it: cassandra 3.11
+    # declares {type: array} alone and installs without a value.
+    null_by_default = is_container(parameter.type) and fields.get("required") is not True
+    has_default = fields.has("default") or null_by_default
+    parameter = parameter.model_copy(update={"has_default": has_default})
+    if parameter.enum is not None and None in parameter.enum:
+        fields.note(f'parameter "{parameter.name}" has a null value in its enum')
+    for value in (parameter.default, *(parameter.enum or ())):
+        try:
+            to_text(value, parameter.type)
+        except DumpError as error:
+            fields.note(f'parameter "{parameter.name}" has a value that cannot be stored: {error}')
+    return parameter

@@ -114,7 +114,7 @@ def resolve(
     """
     walk = _Walk(lookup, stored or {}, limits)
     rewritten = walk.package(root)
-    return Resolution(rewritten, tuple(walk.found.values()))
+    return Resolution(rewritten, tuple(walk.packages.values()))
 
 
 def check_installed(
@@ -140,11 +140,11 @@ class _Walk:
     """One walk through the packages.
 
     Attributes:
-        found: The packages by the names of their versions, rewritten once they were walked through.
+        packages: By the names of their versions; rewritten once they were walked through.
     """
 
     def __init__(self, lookup: Lookup | None, stored: Stored, limits: DependencyLimits) -> None:
-        self.found: dict[str, Package] = {}
+        self.packages: dict[str, Package] = {}
         self._lookup = lookup
         self._stored = stored
         self._limits = limits
@@ -176,7 +176,14 @@ class _Walk:
         """Return what a task names; if its package is installed, with the version of that time."""
         written = _requirement(task)
         stored = self._stored.get((self._above[-1], position))
-        return stored if stored is not None and _fits(stored, written) else written
+        if (
+            stored is not None
+            and stored.package == written.package
+            and written.operator_version in {"", stored.operator_version}
+            and written.app_version in {"", stored.app_version}
+        ):
+            return stored
+        return written
 
     def _task(self, task: Task, requirement: Requirement, location: Location) -> Task:
         if not _names_another(task):
@@ -199,9 +206,14 @@ class _Walk:
     def _local(self, task: Task, requirement: Requirement, location: Location) -> _Identity:
         located = None
         with self._naming(task, requirement):
-            place = _place(requirement.package, location)
+            if is_url(requirement.package):
+                text = "URLs are not supported; download the package and name its .tgz file"
+                raise InvalidInput([Problem("DependencyUnresolved", text)])
+            place = location.place(requirement.package)
         if place not in self._places:
-            self._count_place(task, requirement.package)
+            # Counted before it is read: an archive may name more packages than anybody would wait
+            # for.
+            self._limit_packages(task, requirement.package, len(self._places) + 1)
             with self._naming(task, requirement):
                 located = location.locate(requirement.package)
             self._places[place] = _identity(located.package)
@@ -212,20 +224,31 @@ class _Walk:
         return identity
 
     def _take(self, task: Task, name: str, located: Located) -> None:
-        known = self._as_read.setdefault(name, located.package)
-        if known is not located.package:
-            self._refuse_another(task, known, located.package)
+        package, limits = located.package, self._limits
+        first = self._as_read.setdefault(name, package)
+        if first is not package:
+            # Copies of a package at several places are one, as long as nothing in them differs.
+            if replace(first, origin="") != replace(package, origin=""):
+                text = (
+                    f"{first.origin} and {package.origin} are both {name} and differ; give one of "
+                    "them another operatorVersion"
+                )
+                raise _refusal("DependencyAmbiguous", text, task)
             return
-        self._count(task, located.package)
-        self.found[name] = located.package
-        self.found[name] = self.package(located)
+        self._templates += sum(map(len, package.templates.values()))
+        self._limit(task, name, "are nested too deeply", len(self._above), limits.depth)
+        what = "have too many characters of templates"
+        self._limit(task, name, what, self._templates, limits.templates)
+        # It is on the list before its own dependencies are, which keeps the order of finding.
+        self.packages[name] = located.package
+        self.packages[name] = self.package(located)
 
     def _named(self, task: Task, requirement: Requirement, lookup: Lookup) -> _Identity:
         with self._naming(task, requirement):
-            found = lookup(requirement)
-        if isinstance(found, Located):
-            return self._from_repository(task, found)
-        return self._in_cluster(task, found, lookup)
+            version = lookup(requirement)
+        if isinstance(version, Located):
+            return self._from_repository(task, version)
+        return self._in_cluster(task, version, lookup)
 
     def _from_repository(self, task: Task, located: Located) -> _Identity:
         identity = _identity(located.package)
@@ -252,25 +275,6 @@ class _Walk:
         circle = [*self._above[self._above.index(name) :], name]
         text = f"cyclic package dependency found when adding package {self._above[-1]} -> {name}"
         raise _refusal("CircularDependency", f"{text}: {' -> '.join(circle)}", task)
-
-    def _refuse_another(self, task: Task, known: Package, other: Package) -> None:
-        if replace(known, origin="") == replace(other, origin=""):
-            return
-        text = (
-            f"{known.origin} and {other.origin} are both {_identity(other)} and differ; give one "
-            "of them another operatorVersion"
-        )
-        raise _refusal("DependencyAmbiguous", text, task)
-
-    def _count(self, task: Task, package: Package) -> None:
-        limits, name = self._limits, str(_identity(package))
-        self._templates += sum(map(len, package.templates.values()))
-        self._limit(task, name, "are nested too deeply", len(self._above), limits.depth)
-        what = "have too many characters of templates"
-        self._limit(task, name, what, self._templates, limits.templates)
-
-    def _count_place(self, task: Task, path: str) -> None:
-        self._limit_packages(task, path, len(self._places) + 1)
 
     def _limit_packages(self, task: Task, name: str, count: int) -> None:
         self._limit(task, name, "are too many packages", count, self._limits.packages)
@@ -305,14 +309,6 @@ def _requirement(task: Task) -> Requirement:
     return Requirement(spec.package or "", spec.operator_version or "", spec.app_version or "")
 
 
-def _fits(found: Requirement, asked: Requirement) -> bool:
-    return (
-        found.package == asked.package
-        and asked.operator_version in {"", found.operator_version}
-        and asked.app_version in {"", found.app_version}
-    )
-
-
 def _identity(package: Package) -> _Identity:
     file = package.operator
     return _Identity(file.name, file.operator_version, file.app_version)
@@ -321,13 +317,6 @@ def _identity(package: Package) -> _Identity:
 def _stored_identity(version: OperatorVersion) -> _Identity:
     spec = version.spec
     return _Identity(version.operator_name, spec.version or "", spec.app_version or "")
-
-
-def _place(path: str, location: Location) -> str:
-    if is_url(path):
-        text = "URLs are not supported; download the package and name its .tgz file"
-        raise InvalidInput([Problem("DependencyUnresolved", text)])
-    return location.place(path)
 
 
 def _refusal(reason: str, text: str, task: Task) -> InvalidInput:

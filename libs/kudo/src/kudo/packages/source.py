@@ -100,13 +100,13 @@ class Source:
 
     def position(self, path: Path) -> Position | None:
         """Return where a field or an item begins, or else what is nearest above it."""
-        node = found = self._root
+        node = nearest = self._root
         for element in path:
             step = _step(node, element)
             if step is None:
                 break
-            found, node = step
-        return None if found is None else Position.of(found)
+            nearest, node = step
+        return None if nearest is None else Position.of(nearest)
 
     def value(self, path: Path) -> yaml.Node | None:
         """Return the node of a value."""
@@ -196,5 +196,5 @@ def _member(node: yaml.MappingNode, name: str) -> tuple[yaml.Node, yaml.Node] | 
 def _name(item: yaml.Node) -> str | None:
     if not isinstance(item, yaml.MappingNode):
         return None
-    found = _member(item, _NAME)
-    return str(found[1].value) if found and isinstance(found[1], yaml.ScalarNode) else None
+    member = _member(item, _NAME)
+    return str(member[1].value) if member and isinstance(member[1], yaml.ScalarNode) else None

@@ -27,9 +27,9 @@ def check_value(parameter: "Parameter", value: str, check: Check = read_fully) -
     """
     if not value:
         return None
-    found = check(parameter.value_type or "", value)
-    if found is not None:
-        return _wrong_type(parameter, value, found)
+    fault = check(parameter.value_type or "", value)
+    if fault is not None:
+        return _wrong_type(parameter, value, fault)
     if parameter.enum is not None and value not in parameter.enum:
         allowed = listed(parameter.enum, " ", most=SHOWN)
         text = f"value is {_quoted(value)}, but only allowed values are [{allowed}]"
@@ -40,23 +40,19 @@ def check_value(parameter: "Parameter", value: str, check: Check = read_fully) -
 def _wrong_type(parameter: "Parameter", value: str, fault: Fault) -> Problem:
     value_type = parameter.value_type
     if fault.limit:
-        return _too_large(parameter, fault)
+        # A reason of its own, since no fault is to be looked for in the text.
+        return Problem(
+            "ParameterTooLarge",
+            f'parameter "{shown_name(parameter.name)}" of type "{value_type}" has a value that is '
+            f"too large: {fault.detail}",
+            parameter_field(parameter.name),
+            fault.limit,
+        )
     if not is_container(value_type):
         text = f'type is "{value_type}" but format of {_quoted(value)} is invalid: {fault.detail}'
         return _problem(parameter, value, text)
     text = f'type is "{value_type}", but format of {shown(value)} is invalid'
     return _problem(parameter, value, f"{text}: {fault.detail}" if fault.detail else text)
-
-
-def _too_large(parameter: "Parameter", fault: Fault) -> Problem:
-    """Return a problem of its own, since no fault is to be looked for in the text."""
-    return Problem(
-        "ParameterTooLarge",
-        f'parameter "{shown_name(parameter.name)}" of type "{parameter.value_type}" has a value '
-        f"that is too large: {fault.detail}",
-        parameter_field(parameter.name),
-        fault.limit,
-    )
 
 
 def _problem(parameter: "Parameter", value: str, fault: str) -> Problem:

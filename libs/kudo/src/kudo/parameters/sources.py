@@ -35,9 +35,10 @@ def parse_assignments(assignments: Iterable[str]) -> dict[str, str]:
     errors: list[str] = []
     for assignment in assignments:
         name, separator, value = assignment.partition("=")
-        fault = _fault(name, separator)
-        if fault:
-            errors.append(f"{fault}: {assignment}")
+        if not separator:
+            errors.append(f"parameter not set: {assignment}")
+        elif not name:
+            errors.append(f"parameter name can not be empty: {assignment}")
         else:
             values[name] = value
     if errors:
@@ -73,8 +74,10 @@ def parse_parameter_file(
     values: dict[str, str] = {}
     errors: list[str] = []
     for key, value in _mapping(name, text, budget, spelling=spelling, single=single).items():
+        # The file does not say which types its parameters have; only lists and mappings show it.
+        shape = {dict: "map", list: "array"}.get(type(value), "string")
         try:
-            wrapped = to_text(value, _type_of(value))
+            wrapped = to_text(value, shape)
         except DumpError as error:
             errors.append(f"{key}: {error}")
             continue
@@ -98,22 +101,13 @@ def with_plain_booleans(booleans: Collection[str], values: Mapping[str, str]) ->
         booleans: Names of the parameters of that type.
         values: Values by name.
     """
-    return {
-        name: _plain_boolean(value) if name in booleans else value for name, value in values.items()
-    }
-
-
-def _plain_boolean(value: str) -> str:
-    if not (value.isalpha() and len(value) <= _LONGEST_BOOLEAN):
-        return value
-    read = load(value)
-    return to_text(read, "boolean") or "" if isinstance(read, bool) else value
-
-
-def _fault(name: str, separator: str) -> str:
-    if not separator:
-        return "parameter not set"
-    return "" if name else "parameter name can not be empty"
+    plain = dict(values)
+    for name, value in values.items():
+        # Only short words are read: anything else is no boolean, and might be no YAML either.
+        if name in booleans and value.isalpha() and len(value) <= _LONGEST_BOOLEAN:
+            word = load(value)
+            plain[name] = str(word).lower() if isinstance(word, bool) else value
+    return plain
 
 
 def _mapping(
@@ -132,12 +126,6 @@ def _mapping(
     if not isinstance(content, dict):
         raise InvalidInput([Problem(_REASON, prefix + "a mapping of names to values is needed")])
     return content
-
-
-def _type_of(value: object) -> str:
-    if isinstance(value, dict):
-        return "map"
-    return "array" if isinstance(value, list) else "string"
 
 
 _WHOLE_NUMBERS = range(-(2**63), 2**64)

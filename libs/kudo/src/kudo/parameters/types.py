@@ -47,14 +47,14 @@ def scalar_fault(value_type: str, text: str) -> str | None:
 
     Integers are decimal and fit 64 bits, numbers are what `strconv.ParseFloat` reads.
     """
-    found = TYPES.get(value_type)
-    return None if found is None or found.fault is None else found.fault(text)
+    declared = TYPES.get(value_type)
+    return None if declared is None or declared.fault is None else declared.fault(text)
 
 
 def is_container(value_type: str | None) -> bool:
     """Return whether values of a type are YAML, such as arrays; unknown types are scalar."""
-    found = TYPES.get(value_type or "")
-    return found is not None and found.container is not None
+    declared = TYPES.get(value_type or "")
+    return declared is not None and declared.container is not None
 
 
 def _integer(text: str) -> str | None:
@@ -99,8 +99,8 @@ def _is_boolean(value: object) -> bool:
 
 
 TYPES: Final[Mapping[str, ValueType]] = {
-    one.name: one
-    for one in (
+    value_type.name: value_type
+    for value_type in (
         ValueType("string", "", ("str",), accepts=_is_integral),
         ValueType("integer", "1", ("int",), _integer, accepts=_is_integer),
         ValueType("number", "1", ("float",), _number, accepts=_is_number),

@@ -193,13 +193,14 @@ class Checker:
         if value in self._known or value in self._pending:
             return self._known.get(value)
         if scalar:
+            # A scalar costs no more than hashing it, so it is not looked up in the cache.
             fault = self._known[value] = self._read(value)
             return fault
         digest = _digest(value)
-        found = self._results.find(digest)
-        if found is not None:
-            self._known[value] = found[0]
-            return found[0]
+        result = self._results.find(digest)
+        if result is not None:
+            self._known[value] = result[0]
+            return result[0]
         # Once the budget is spent, not even a parser is set up: there may be thousands of values.
         fault = None if self._pending else self._read(value)
         if self._pending or (fault is not None and fault.limit in _SHARED):
@@ -216,23 +217,25 @@ class Checker:
     def known_batch(self) -> bool:
         """Settle the pending values if exactly these were too large before; return whether."""
         batch = _batch(self._pending)
-        found = self._results.find(batch)
-        if found is None or found[0] is None:
+        refusal = self._results.find(batch)
+        if refusal is None or refusal[0] is None:
             return False
-        self._blame(found[0], self._blamed(batch) or tuple(self._pending))
+        # The values at which the batch was given up; none if that was at all of them.
+        blamed = [v for v in self._pending if self._results.find(_within(batch, v)) is not None]
+        self._blame(refusal[0], blamed or tuple(self._pending))
         return True
-
-    def _blamed(self, batch: bytes) -> tuple[Value, ...]:
-        """Return which of the pending values the batch was given up at; none if at all of them."""
-        blamed = (v for v in self._pending if self._results.find(_within(batch, v)) is not None)
-        return tuple(blamed)
 
     def learn(self, faults: Iterable[Fault | None]) -> None:
         """Take the answer of a worker for the pending values, in their order."""
         settled = dict(zip(self._pending, faults, strict=False))
         for value, fault in settled.items():
             if fault is not None and fault.together:
-                self._refuse_batch(value, fault)
+                # What was read before this value is not kept: the same request would get a little
+                # further each time that it is sent, and be allowed in the end.
+                batch = _batch(self._pending)
+                self._results.keep(batch, fault)
+                self._results.keep(_within(batch, value), fault)
+                self._blame(fault, (value,))
                 return
         for value, fault in settled.items():
             self._settle(value, _digest(value), fault)
@@ -240,14 +243,6 @@ class Checker:
         for value in self._pending:
             self._known.setdefault(value, None)
         self._pending.clear()
-
-    def _refuse_batch(self, value: Value, fault: Fault) -> None:
-        # What was read before this value is not kept: the same request would get a little further
-        # each time that it is sent, and be allowed in the end.
-        batch = _batch(self._pending)
-        self._results.keep(batch, fault)
-        self._results.keep(_within(batch, value), fault)
-        self._blame(fault, (value,))
 
     def give_up(self, limit: str, detail: str, at: int | None = None) -> None:
         """Refuse pending values, because a worker exceeded a limit with them.

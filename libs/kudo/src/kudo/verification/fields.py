@@ -13,10 +13,9 @@ import yaml
 
 from goyaml import SecondDocument, YamlError, load
 from kudo.api.problems import shown, shown_name
-from kudo.packages.fields import text_of
+from kudo.packages.fields import Shape, fields_of, text_of
 from kudo.packages.files import OPERATOR_FILE, PARAMETERS_FILE
 from kudo.packages.model import OperatorFile, Package, ParametersFile
-from kudo.packages.shapes import Shape, fields_of
 from kudo.packages.source import Entry, Path, Position, Source, path_text, source_of
 from kudo.parameters.sources import go_text
 from kudo.verification.finding import Edit, Finding, Place, tolerated, warning

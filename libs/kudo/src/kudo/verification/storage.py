@@ -12,9 +12,9 @@ from pydantic import BaseModel
 from kudo.api import Phase, Plan, Step, Task, bounds
 from kudo.api.problems import InvalidInput
 from kudo.packages.convert import to_objects
+from kudo.packages.fields import fields_of
 from kudo.packages.files import OPERATOR_FILE, PARAMETERS_FILE
 from kudo.packages.model import Package, PackageParameter, ParametersFile
-from kudo.packages.shapes import fields_of
 from kudo.verification.finding import (
     Finding,
     Place,

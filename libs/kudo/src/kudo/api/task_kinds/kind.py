@@ -53,7 +53,7 @@ class TemplateUse(NamedTuple):
     def field(self) -> str:
         """The path in the words of error messages: `resources[0]`."""
         head, *rest = self.path
-        return str(head) + "".join(f"[{one}]" for one in rest)
+        return str(head) + "".join(f"[{index}]" for index in rest)
 
 
 class Shown(NamedTuple):

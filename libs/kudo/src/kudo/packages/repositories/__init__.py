@@ -8,8 +8,15 @@ that is wrong with it is `kudo.api.problems.InvalidInput`. `building` is importe
 since it reads packages: readers of an index would wait for the import of all that.
 """
 
-from kudo.packages.repositories.entry import Entry, Maintainer
-from kudo.packages.repositories.index import INDEX_FILE, MAX_INDEX, Index, read_index, write_index
+from kudo.packages.repositories.index import (
+    INDEX_FILE,
+    MAX_INDEX,
+    Entry,
+    Index,
+    Maintainer,
+    read_index,
+    write_index,
+)
 from kudo.packages.repositories.settings import (
     BUILT_IN,
     DEFAULT_SETTINGS,

@@ -4,8 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from urllib.parse import quote
 
-from kudo.packages.repositories.entry import Entry, Identity, Maintainer
-from kudo.packages.repositories.index import Index, with_entries
+from kudo.packages.repositories.index import Entry, Identity, Index, Maintainer, with_entries
 from kudo.packages.repositories.versions import newest_first
 
 
@@ -71,9 +70,9 @@ def build(
     duplicates = []
     for package in packages:
         identity = Identity(package.name, package.app_version, package.operator_version)
-        known = first.setdefault(identity, package)
-        if known is not package:
-            duplicates.append(Duplicate(package.file, known.file, identity))
+        counted = first.setdefault(identity, package)
+        if counted is not package:
+            duplicates.append(Duplicate(package.file, counted.file, identity))
     entries = newest_first(package.entry(base) for package in first.values())
     return Index(with_entries(Index({}), entries), generated), duplicates
 
@@ -83,7 +82,7 @@ def merge(index: Index, other: Index) -> Index:
 
     Entries of both stay as they are, with their URLs and unknown fields.
     """
-    known = {entry.identity for entry in index.all()}
-    more = [entry for entry in other.all() if entry.identity not in known]
+    identities = {entry.identity for entry in index.all()}
+    more = [entry for entry in other.all() if entry.identity not in identities]
     entries = {name: tuple(newest_first(each)) for name, each in with_entries(index, more).items()}
     return replace(index, entries=entries, others={**other.others, **index.others})

@@ -1,4 +1,4 @@
-"""Reads and writes the index of a repository, `index.yaml` in the format of KUDO 0.19.
+"""The index of a repository, `index.yaml` in the format of KUDO 0.19.
 
     apiVersion: v1
     entries:
@@ -12,12 +12,10 @@ As in Go, keys match whatever their case. Fields that KUDO does not know are kep
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 from goyaml import YamlError, dump, load
 from kudo.api.problems import InvalidInput, Problem, shown, shown_name
-from kudo.packages.repositories.entry import Entry, Maintainer
-from kudo.packages.repositories.mappings import folded, unknown
 
 INDEX_FILE: Final = "index.yaml"
 MAX_INDEX: Final = 8 * 1024 * 1024
@@ -30,6 +28,54 @@ _ENTRY: Final = (
     *("urls", "digest", "removed", "deprecated"),
 )
 _DIGEST: Final = re.compile(r"(?:sha256:)?([0-9a-fA-F]{64})")
+
+
+class Identity(NamedTuple):
+    """What is unique in an index."""
+
+    name: str
+    app_version: str
+    operator_version: str
+
+    def __str__(self) -> str:
+        return "-".join(filter(None, self))
+
+
+@dataclass(frozen=True, slots=True)
+class Maintainer:
+    """A maintainer of a package; texts that the index does not give are empty."""
+
+    name: str = ""
+    email: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One version of a package. Texts that the index does not give are empty.
+
+    Attributes:
+        urls: Where the `.tgz` file is, in the order in which they are tried. A relative one is
+            resolved against the URL of the index.
+        digest: SHA-256 of the `.tgz` file in hexadecimal.
+        removed: Whether the version was withdrawn; it can be seen and not installed.
+        deprecated: Whether the version should not be used for new Instances.
+        others: Fields that KUDO does not know; they are kept when the index is written.
+    """
+
+    name: str
+    operator_version: str
+    app_version: str = ""
+    description: str = ""
+    maintainers: tuple[Maintainer, ...] = ()
+    urls: tuple[str, ...] = ()
+    digest: str = ""
+    removed: bool = False
+    deprecated: bool = False
+    others: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def identity(self) -> Identity:
+        return Identity(self.name, self.app_version, self.operator_version)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +102,17 @@ class Index:
             yield from entries
 
 
+def folded(values: Mapping[str, object]) -> dict[str, object]:
+    """Return a mapping by keys in lower case; of equal ones the last in byte order counts."""
+    return {key.casefold(): values[key] for key in sorted(values)}
+
+
+def unknown(values: Mapping[str, object], names: Iterable[str]) -> dict[str, object]:
+    """Return what stands under keys other than `names`."""
+    folded_names = {name.casefold() for name in names}
+    return {key: value for key, value in values.items() if key.casefold() not in folded_names}
+
+
 class _Unusable(ValueError):
     """An entry has a field of another type than it should have."""
 
@@ -69,26 +126,6 @@ def read_index(content: bytes) -> Index:
     Raises:
         InvalidInput: the content is no index, is too large, or a package lacks its version.
     """
-    document = _document(content)
-    top = folded(document)
-    api_version, entries = top.get("apiversion"), top.get("entries")
-    if not api_version:
-        raise _invalid("validating index file: no API version defined")
-    if entries is not None and not isinstance(entries, dict):
-        raise _invalid("unmarshalling index file: entries must be a mapping")
-    warnings: list[str] = []
-    found = {name: tuple(_entries(name, each, warnings)) for name, each in (entries or {}).items()}
-    generated = top.get("generated")
-    return Index(
-        entries=found,
-        generated=generated if isinstance(generated, str) else "",
-        api_version=str(api_version),
-        others=unknown(document, _TOP),
-        warnings=tuple(warnings),
-    )
-
-
-def _document(content: bytes) -> dict[str, object]:
     if len(content) > MAX_INDEX:
         raise _invalid(f"the index is larger than {MAX_INDEX} bytes")
     try:
@@ -96,11 +133,27 @@ def _document(content: bytes) -> dict[str, object]:
     except YamlError as error:
         text = f"unmarshalling index file: line {error.line}: {shown(error.message, 200)}"
         raise _invalid(text) from error
-    if document is None:
-        return {}
+    document = {} if document is None else document
     if not isinstance(document, dict):
         raise _invalid("unmarshalling index file: it is not a mapping")
-    return document
+    top = folded(document)
+    api_version, entries = top.get("apiversion"), top.get("entries")
+    if not api_version:
+        raise _invalid("validating index file: no API version defined")
+    if entries is not None and not isinstance(entries, dict):
+        raise _invalid("unmarshalling index file: entries must be a mapping")
+    warnings: list[str] = []
+    generated = top.get("generated")
+    return Index(
+        entries={
+            name: tuple(_entries(name, values, warnings))
+            for name, values in (entries or {}).items()
+        },
+        generated=generated if isinstance(generated, str) else "",
+        api_version=str(api_version),
+        others=unknown(document, _TOP),
+        warnings=tuple(warnings),
+    )
 
 
 def _entries(name: str, values: object, warnings: list[str]) -> Iterator[Entry]:
@@ -169,10 +222,10 @@ def _urls(value: object) -> Iterator[str]:
 
 
 def _maintainers(value: object) -> Iterator[Maintainer]:
-    for one in _list(value, "maintainers"):
-        if not isinstance(one, dict):
+    for maintainer in _list(value, "maintainers"):
+        if not isinstance(maintainer, dict):
             raise _Unusable("maintainers must be mappings")
-        fields = folded(one)
+        fields = folded(maintainer)
         yield Maintainer(_text(fields, "name"), _text(fields, "email"))
 
 
@@ -198,17 +251,16 @@ def _wire(entry: Entry) -> dict[str, object]:
         "operatorVersion": entry.operator_version,
         "appVersion": entry.app_version,
         "description": entry.description,
-        "maintainers": [_maintainer(one) for one in entry.maintainers],
+        "maintainers": [
+            {key: text for key, text in (("name", each.name), ("email", each.email)) if text}
+            for each in entry.maintainers
+        ],
         "digest": entry.digest,
         "removed": entry.removed,
         "deprecated": entry.deprecated,
     }
     kept = {name: value for name, value in given.items() if value}
     return {**entry.others, **kept, "urls": list(entry.urls)}
-
-
-def _maintainer(one: Maintainer) -> dict[str, str]:
-    return {key: text for key, text in (("name", one.name), ("email", one.email)) if text}
 
 
 def with_entries(index: Index, entries: Iterable[Entry]) -> dict[str, tuple[Entry, ...]]:

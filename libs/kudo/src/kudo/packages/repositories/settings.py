@@ -6,13 +6,13 @@ from urllib.parse import urlsplit
 
 from goyaml import YamlError, dump, load
 from kudo.api.problems import InvalidInput, Problem
-from kudo.packages.repositories.mappings import folded, unknown
+from kudo.packages.repositories.index import folded, unknown
 
 BUILT_IN: Final = "builtin"
 """The repository of the packages that come with the command line: the default, in no file."""
 _FORMER_BUCKET: Final = "kudo-repository"
 _FORMER_HOST: Final = "storage.googleapis.com"
-_KNOWN: Final = ("context", "repoVersion", "repositories")
+_FIELDS: Final = ("context", "repoVersion", "repositories")
 _MOST: Final = 1000
 
 
@@ -35,6 +35,7 @@ class Repository:
         Nobody answers for who owns that name by now.
         """
         parts = urlsplit(self.url)
+        # With a dot at its end a host is the same host, and another text.
         host = (parts.hostname or "").rstrip(".")
         in_path = host == _FORMER_HOST and parts.path.split("/")[1:2] == [_FORMER_BUCKET]
         return in_path or host == f"{_FORMER_BUCKET}.{_FORMER_HOST}"
@@ -62,18 +63,18 @@ class Settings:
         Raises:
             InvalidInput: there is none.
         """
-        found = self._named(name or self.context or BUILT_IN)
-        if found is not None:
-            return found
+        repository = self._named(name or self.context or BUILT_IN)
+        if repository is not None:
+            return repository
         if name:
-            hint = f"; there are: {', '.join(one.name for one in self.all())}"
+            hint = f"; there are: {', '.join(each.name for each in self.all())}"
         else:
             hint = f"the context {self.context}; choose another: kubectl kudo repo context <name>"
         raise _failure("RepositoryUnknown", f"unable to find repository for {name}{hint}")
 
     def all(self) -> tuple[Repository, ...]:
         """Return the repositories of the file, and before them the one that is built in."""
-        stored = any(one.name == BUILT_IN for one in self.repositories)
+        stored = any(each.name == BUILT_IN for each in self.repositories)
         return self.repositories if stored else (Repository(BUILT_IN, ""), *self.repositories)
 
     def with_repository(self, name: str, url: str) -> "Settings":
@@ -103,7 +104,7 @@ class Settings:
                 f"{BUILT_IN} comes with kubectl kudo and is in no list; to use another one by "
                 "default: kubectl kudo repo context <name>",
             )
-        kept = tuple(one for one in self.repositories if one.name != name)
+        kept = tuple(each for each in self.repositories if each.name != name)
         context = "" if self.context == name else self.context
         return replace(self, context=context, repositories=kept)
 
@@ -117,13 +118,13 @@ class Settings:
         return replace(self, context=context)
 
     def _existing(self, name: str) -> Repository:
-        found = self._named(name)
-        if found is None:
+        repository = self._named(name)
+        if repository is None:
             raise _failure("RepositoryUnknown", f'no repo named "{name}" found')
-        return found
+        return repository
 
     def _named(self, name: str) -> Repository | None:
-        return next((one for one in self.all() if one.name == name), None)
+        return next((each for each in self.all() if each.name == name), None)
 
 
 DEFAULT_SETTINGS: Final = Settings("", ())
@@ -149,20 +150,19 @@ def read_settings(content: bytes) -> Settings:
     context = fields.get("context") or ""
     if not isinstance(context, str):
         raise _invalid("context must be text")
-    return Settings(context, tuple(map(_repository, items)), unknown(document, _KNOWN))
-
-
-def _repository(item: object) -> Repository:
-    fields = folded(item) if isinstance(item, dict) else {}
-    name, url = fields.get("name"), fields.get("url")
-    if not (isinstance(name, str) and isinstance(url, str) and name and url):
-        raise _invalid("each of repositories must have a name and a url")
-    return Repository(name, url)
+    repositories = []
+    for item in items:
+        entry = folded(item) if isinstance(item, dict) else {}
+        name, url = entry.get("name"), entry.get("url")
+        if not (isinstance(name, str) and isinstance(url, str) and name and url):
+            raise _invalid("each of repositories must have a name and a url")
+        repositories.append(Repository(name, url))
+    return Settings(context, tuple(repositories), unknown(document, _FIELDS))
 
 
 def write_settings(settings: Settings) -> str:
     """Return the content of `repositories.yaml`, in the bytes that KUDO 0.19 writes."""
-    repositories = [{"name": one.name, "url": one.url} for one in settings.repositories]
+    repositories = [{"name": each.name, "url": each.url} for each in settings.repositories]
     return dump(
         {
             **settings.others,

@@ -6,8 +6,7 @@ from typing import Any, Final
 from gotemplate import VersionError
 from kudo.api.problems import InvalidInput, Problem, listed
 from kudo.api.semver import rank, read_version
-from kudo.packages.repositories.entry import Entry
-from kudo.packages.repositories.index import Index
+from kudo.packages.repositories.index import Entry, Index
 
 _LETTERS: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
 
