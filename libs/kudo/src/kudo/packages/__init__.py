@@ -7,5 +7,5 @@ A package comes from strangers, so reading is bounded (`PackageLimits`), follows
 leaves the package. Everything that is wrong with one is `kudo.api.problems.InvalidInput`, which
 names file, field and reason.
 
-Tasks and plans are those of the API models, read with Go's leniency by `packages.shapes`.
+Tasks and plans are those of the API models, read with Go's leniency by `packages.fields`.
 """

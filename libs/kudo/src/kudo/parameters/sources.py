@@ -75,7 +75,9 @@ def parse_parameter_file(
     errors: list[str] = []
     for key, value in _mapping(name, text, budget, spelling=spelling, single=single).items():
         # The file does not say which types its parameters have; only lists and mappings show it.
-        shape = {dict: "map", list: "array"}.get(type(value), "string")
+        shape = (
+            "map" if isinstance(value, dict) else "array" if isinstance(value, list) else "string"
+        )
         try:
             wrapped = to_text(value, shape)
         except DumpError as error:
