@@ -304,12 +304,14 @@ class App:
                 watches.create_task(instances.run(), name="informer of Instances"),
                 watches.create_task(inventories.run(), name="informer of Inventories"),
                 *(
-                    watches.create_task(one.run(), name=f"informer of {one.resource.kind}s")
-                    for one in directory
+                    watches.create_task(
+                        informer.run(), name=f"informer of {informer.resource.kind}s"
+                    )
+                    for informer in directory
                 ),
             ]
-            for one in always:
-                await one.wait_synced()
+            for informer in always:
+                await informer.wait_synced()
             await observer.watch_all(READINESS_KINDS)
             asking = observer.keep_watching(READINESS_KINDS)
             informers.append(watches.create_task(asking, name="refused kinds"))
@@ -413,11 +415,11 @@ class App:
         """Enqueue the Instance of an Inventory that somebody else has changed while we lead."""
         if self._recorder is None:
             return
-        one = self._recorder.changed_by_others(uid, delta)
-        if one is None:
+        owner = self._recorder.changed_by_others(uid, delta)
+        if owner is None:
             self._tell_late_record(delta)
             return
-        key = Key(one.namespace, one.name)
+        key = Key(owner.namespace, owner.name)
         instance = self._instances.informer.get(*key)
         if instance is None or instance["metadata"].get("deletionTimestamp"):
             # The garbage collector deletes Inventories with their Instance.
@@ -427,10 +429,10 @@ class App:
 
     def _tell_late_record(self, delta: Delta) -> None:
         """Enqueue an Instance whose record the cache lacked: its status tells of orphans by it."""
-        one = owner_of(delta.object["metadata"])
-        known = self._instances.freshness.is_of_this_term(delta.object)
-        if one is not None and delta.kind != "deleted" and not known:
-            self.queue.nudge(Key(one.namespace, one.name))
+        owner = owner_of(delta.object["metadata"])
+        is_of_term = self._instances.freshness.is_of_this_term(delta.object)
+        if owner is not None and delta.kind != "deleted" and not is_of_term:
+            self.queue.nudge(Key(owner.namespace, owner.name))
 
     def _kind_watched(self, resource: Resource) -> None:
         """Enqueue every Instance once a kind is watched: many may wait for that."""

@@ -70,11 +70,11 @@ class ApiServerClock:
             )
             zero = system - timedelta(seconds=self._seconds())
         self._zero = zero
-        ahead = system - self.now()
-        if abs(ahead) > _NOTICED:
+        difference = system - self.now()
+        if abs(difference) > _NOTICED:
             log.info(
                 "the clock of this machine differs from the API server's, whose time is used",
-                extra={"seconds_ahead": round(ahead.total_seconds())},
+                extra={"seconds_ahead": round(difference.total_seconds())},
             )
 
 

@@ -77,7 +77,7 @@ def without_secrets(error: Refusal, about: Resource | JsonObject) -> Refusal:
         return error
     if isinstance(about, Resource):
         about = {"apiVersion": about.api_version, "kind": about.kind}
-    causes = tuple(Cause(one.field, one.message, one.reason) for one in error.causes)
+    causes = tuple(Cause(cause.field, cause.message, cause.reason) for cause in error.causes)
     said = ErrorText(error.message, causes)
     clean = redacted(said, about)
     if clean is said:

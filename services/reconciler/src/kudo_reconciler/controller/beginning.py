@@ -159,12 +159,12 @@ class Beginning:
 
     def _replaced(self, key: Key, instance: Instance) -> dict[str, str]:
         """Return the plans of the runs that the scheduled one replaces, by their uids."""
-        found = {old.uid or "": old.name for old in running(instance.plan_status).values()}
+        replaced = {old.uid or "": old.name for old in running(instance.plan_status).values()}
         memory = self.memories.get(key)
         if memory is not None and memory.instance_uid == instance.metadata.uid:
-            found[memory.uid] = memory.plan
+            replaced[memory.uid] = memory.plan
         own = {"", instance.scheduled.uid}
-        return {uid: plan for uid, plan in found.items() if uid not in own}
+        return {uid: plan for uid, plan in replaced.items() if uid not in own}
 
     def tell_replaced(self, key: Key, instance: Instance) -> bool:
         """Queue the end events of replaced runs; return whether one is not written yet.
@@ -186,8 +186,8 @@ class Beginning:
         if not announced:
             for plan in self._replaced(key, instance).values():
                 self.context.metrics.run_superseded(plan)
-        known = instance.plan_status.get(name)
-        if known is None or known.uid != uid:
+        entry = instance.plan_status.get(name)
+        if entry is None or entry.uid != uid:
             if not announced:
                 self.context.metrics.run_started(name)
             log.info("run started", extra={"plan": name, "uid": uid})

@@ -162,11 +162,16 @@ class ReconcileContext:
         if decision is not None:
             return decision
         metadata = instance.metadata
-        known = before.metadata.resource_version if before else ""
+        before_version = before.metadata.resource_version if before else ""
         return await self.operations.result(
             key_of(instance),
             READ_VALUES,
-            (metadata.uid, metadata.resource_version, version.metadata.resource_version, known),
+            (
+                metadata.uid,
+                metadata.resource_version,
+                version.metadata.resource_version,
+                before_version,
+            ),
             lambda: self.values.decide(metadata.namespace, decide),
         )
 

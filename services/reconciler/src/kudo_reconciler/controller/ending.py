@@ -122,10 +122,13 @@ class Ending:
     async def _in_force(self, instance: Instance, version: OperatorVersion) -> bool:
         """Whether an OperatorVersion is still that of an Instance, and has not been edited."""
         try:
-            found = await self.context.versions.get(instance.operator_version_key)
+            current = await self.context.versions.get(instance.operator_version_key)
         except VersionTooLarge:
             return False
-        return found is not None and (found.metadata.uid, found.metadata.resource_version) == (
+        return current is not None and (
+            current.metadata.uid,
+            current.metadata.resource_version,
+        ) == (
             version.metadata.uid,
             version.metadata.resource_version,
         )

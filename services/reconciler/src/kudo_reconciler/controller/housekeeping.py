@@ -154,8 +154,8 @@ class Upkeep:
             )
         if adopted.cut:
             text += "; there are more, which are not recorded"
-        one = identity(instance)
-        self.events.note(one, f"{one.uid}.{asked}", "Normal", "InventoryAdopted", text)
+        owner = identity(instance)
+        self.events.note(owner, f"{owner.uid}.{asked}", "Normal", "InventoryAdopted", text)
 
     # Prune
 
@@ -214,13 +214,13 @@ class Upkeep:
         return Upkept(instance, look_again=max(_SOON_SECONDS, staying.until - loop_seconds()))
 
     async def _work(self, instance: Instance, staying: frozenset[Place], token: _Token) -> Pruned:
-        key, one = key_of(instance), identity(instance)
+        key, owner = key_of(instance), identity(instance)
         # A former leader may have written to it.
         await self.instances.of_this_term(key)
-        self.pruner.recorder.ignored.tell(one)
+        self.pruner.recorder.ignored.tell(owner)
 
         def may_delete(place: Place) -> bool:
-            entry = self.pruner.recorder.of(one).get(place)
+            entry = self.pruner.recorder.of(owner).get(place)
             return self._is_idle(key, instance) and entry is not None and bool(entry.orphaned_by)
 
         done = await self.pruner.prune(instance, may_delete, staying)
@@ -236,14 +236,14 @@ class Upkeep:
             what = "object" if len(done.deleted) == 1 else "objects"
             was = "was" if len(done.deleted) == 1 else "were"
             text = f"{len(done.deleted)} {what} that plans no longer apply {was} deleted: "
-            subject = f"{one.uid}.{_last_run(instance)}.{token[-1]}"
+            subject = f"{owner.uid}.{_last_run(instance)}.{token[-1]}"
             text += _some(list(map(str, done.deleted)))
-            self.events.note(one, subject, "Normal", "ObjectsPruned", text)
+            self.events.note(owner, subject, "Normal", "ObjectsPruned", text)
         if done.shared:
             stay = _some([f"{place}, for {other}" for place, other in done.shared.items()], "; ")
             text = "objects that plans no longer apply stay for other Instances, and this one "
             text += f"shares them no longer: {stay}"
-            self.events.note(one, one.uid, "Normal", "ClusterResourcesKept", text)
+            self.events.note(owner, owner.uid, "Normal", "ClusterResourcesKept", text)
         if done.kept:
             texts = [f"{place}: {why}" for place, why in sorted(done.kept.items())]
             self._tell_kept(instance, token[-1], _some(texts, "; "))
@@ -251,16 +251,16 @@ class Upkeep:
 
     def _tell_kept(self, instance: Instance, asked: str | None, why: str) -> None:
         """Tell why orphans stay; the same only once, unless somebody asks again."""
-        one, text = identity(instance), f"objects that plans no longer apply stay: {why}"
-        occasion = one.uid if asked is None else f"{one.uid}.{asked}"
-        self.events.note(one, occasion, "Warning", "ObjectsNotPruned", text)
+        owner, text = identity(instance), f"objects that plans no longer apply stay: {why}"
+        occasion = owner.uid if asked is None else f"{owner.uid}.{asked}"
+        self.events.note(owner, occasion, "Warning", "ObjectsNotPruned", text)
 
     def _known(self, key: Key, token: _Token) -> frozenset[Place]:
         """Return the orphans that are known to stay, and need not be looked at now."""
-        found = self._staying.get(key)
-        if found is None or found.token != token or found.until <= loop_seconds():
+        staying = self._staying.get(key)
+        if staying is None or staying.token != token or staying.until <= loop_seconds():
             return frozenset()
-        return found.places
+        return staying.places
 
     # Both
 

@@ -55,12 +55,14 @@ class Idle:
             return Result("refused")
         upkept = await context.upkeep.of(instance, version)
         instance, status = upkept.instance, context.upkeep.with_orphans(instance, status)
-        found = await context.readiness.of(instance, status)
-        if found.situation is None:
+        readiness = await context.readiness.of(instance, status)
+        if readiness.situation is None:
             await context.instances.write_status(instance, status)
         else:
-            await context.write_situation(instance, status, found.situation)
-        times = [one for one in (found.look_again, upkept.look_again) if one is not None]
+            await context.write_situation(instance, status, readiness.situation)
+        times = [
+            seconds for seconds in (readiness.look_again, upkept.look_again) if seconds is not None
+        ]
         return Result("idle", requeue_after=min(times, default=None), retry=upkept.retry)
 
     def _recorded(

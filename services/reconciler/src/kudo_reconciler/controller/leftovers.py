@@ -79,12 +79,12 @@ class Left:
     def changed(self, record: Record) -> Record:
         """Return a record with that; what was applied since it was looked at stays."""
         after = record.without(self.gone)
-        unmarked = [one for one in all_orphans(after) if one.place in self.unmarked]
-        after = after.merged(replace(one, orphaned_by="") for one in unmarked)
+        unmarked = [entry for entry in all_orphans(after) if entry.place in self.unmarked]
+        after = after.merged(replace(entry, orphaned_by="") for entry in unmarked)
         return after.merged(
-            one
-            for one in self.orphans
-            if replace(one, orphaned_by="").says_as_much_as(after.get(one.place))
+            entry
+            for entry in self.orphans
+            if replace(entry, orphaned_by="").says_as_much_as(after.get(entry.place))
         )
 
 
@@ -118,18 +118,18 @@ class OrphanSearch:
             NotLeading: this replica is not the leader any more.
         """
         applied = frozenset(applied) | ended.rendered
-        found = Left(set(ended.removed), unmarked=applied)
+        result = Left(set(ended.removed), unmarked=applied)
         left = self._candidates(record, version, ended)
         candidates = [entry for entry in left if entry.place not in applied]
         for at in range(0, len(candidates), _AT_ONCE):
             some = candidates[at : at + _AT_ONCE]
             looked = await asyncio.gather(*(self._look(entry, ended, client) for entry in some))
-            for entry, (known, obj) in zip(some, looked, strict=True):
-                if known and obj is None:
-                    found.gone.add(entry.place)
+            for entry, (is_known, obj) in zip(some, looked, strict=True):
+                if is_known and obj is None:
+                    result.gone.add(entry.place)
                 elif entry.orphaned_by == ended.finished.uid and _is_left(entry, obj, ended):
-                    found.orphans.append(entry)
-        return found
+                    result.orphans.append(entry)
+        return result
 
     def candidates(
         self, record: Record, version: OperatorVersion, ended: Ended
@@ -255,48 +255,48 @@ class Leftovers:
     async def _record(
         self, instance: Instance, entry: PlanStatus, memory: RunMemory
     ) -> Record | None:
-        one = identity(instance)
-        found = await self.context.recorder.inventories.current(one)
-        if found is None:
+        owner = identity(instance)
+        record = await self.context.recorder.inventories.current(owner)
+        if record is None:
             return None
         ended = _ended(entry, memory)
         if status_of(entry) is not ExecutionStatus.COMPLETE:
-            return await self._write(one, Left(set(ended.removed)), memory)
-        if not self.search.may_leave(found, memory.version, ended):
-            if not must_be_stored(found, memory.answers):
-                return found
-            return await self._write(one, Left(), memory)
+            return await self._write(owner, Left(set(ended.removed)), memory)
+        if not self.search.may_leave(record, memory.version, ended):
+            if not must_be_stored(record, memory.answers):
+                return record
+            return await self._write(owner, Left(), memory)
         # It may read many objects.
         return await self.context.operations.result(
             key_of(instance),
             FIND_ORPHANS,
             memory.uid,
-            lambda: self._search(instance, found, ended, memory),
+            lambda: self._search(instance, record, ended, memory),
         )
 
     def tell(self, instance: Instance, version: OperatorVersion, uid: str) -> None:
         """Queue the event of the orphans of a run."""
         if instance.metadata.deleting or not instance.status.orphans:
             return
-        one = identity(instance)
-        found = [entry for entry in self.context.recorder.of(one) if entry.orphaned_by == uid]
-        if found:
-            text = f"{_text(found)}; {_next(one, pruned=prunes(instance, version))}"
-            self.context.events.note(one, uid, "Normal", "ObjectsOrphaned", text)
+        owner = identity(instance)
+        marked = [entry for entry in self.context.recorder.of(owner) if entry.orphaned_by == uid]
+        if marked:
+            text = f"{_text(marked)}; {_next(owner, pruned=prunes(instance, version))}"
+            self.context.events.note(owner, uid, "Normal", "ObjectsOrphaned", text)
 
     async def _search(
-        self, instance: Instance, found: Record, ended: Ended, memory: RunMemory
+        self, instance: Instance, record: Record, ended: Ended, memory: RunMemory
     ) -> Record:
         try:
-            left = await self._left(instance, found, ended, memory)
+            left = await self._left(instance, record, ended, memory)
         except TaskError as error:
             # An orphan is one only if that is certain. The next run of the plan tries it again.
             log.info("orphans not looked for", extra={"error": str(error)})
-            left = unknown(found, ended)
+            left = unknown(record, ended)
         return await self._write(identity(instance), left, memory)
 
     async def _left(
-        self, instance: Instance, found: Record, ended: Ended, memory: RunMemory
+        self, instance: Instance, record: Record, ended: Ended, memory: RunMemory
     ) -> Left:
         """Return what a run has left behind.
 
@@ -304,13 +304,13 @@ class Leftovers:
             TaskError: a task of a plan cannot be rendered, or the account cannot be used.
         """
         client = await self.accounts.acting(instance, memory.account)
-        wanted = self.search.candidates(found, memory.version, ended)
+        candidates = self.search.candidates(record, memory.version, ended)
         as_begun = memory.as_begun(instance)
-        applied = await self.every_plan.applied(wanted, as_begun, memory)
-        return await self.search.left(found, memory.version, ended, applied, client)
+        applied = await self.every_plan.applied(candidates, as_begun, memory)
+        return await self.search.left(record, memory.version, ended, applied, client)
 
-    async def _write(self, one: InstanceIdentity, left: Left, memory: RunMemory) -> Record:
-        return await self.context.recorder.ended(one, left.changed, memory.answers)
+    async def _write(self, owner: InstanceIdentity, left: Left, memory: RunMemory) -> Record:
+        return await self.context.recorder.ended(owner, left.changed, memory.answers)
 
 
 def _ended(entry: PlanStatus, memory: RunMemory) -> Ended:
@@ -328,8 +328,8 @@ def _ended(entry: PlanStatus, memory: RunMemory) -> Ended:
             missing.add(name)
         rendered[name] = rendered.get(name, frozenset()) | (places or frozenset())
     unknown = frozenset(missing if entry.retry_of else ())
-    known = {name: places for name, places in rendered.items() if name not in unknown}
-    finished = Finished(memory.plan, memory.uid, known, unknown)
+    places_by_task = {name: places for name, places in rendered.items() if name not in unknown}
+    finished = Finished(memory.plan, memory.uid, places_by_task, unknown)
     return Ended(finished, frozenset(missing) - unknown, _removed(memory))
 
 
@@ -353,18 +353,18 @@ def _tasks(plan: Plan | None) -> Iterator[tuple[StepRef, str]]:
                 yield ref, name
 
 
-def _text(found: Iterable[Entry]) -> str:
-    names = [str(entry.place) for entry in found]
+def _text(entries: Iterable[Entry]) -> str:
+    names = [str(entry.place) for entry in entries]
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     what = "object is" if len(names) == 1 else "objects are"
     return f"{len(names)} {what} no longer applied: {', '.join(names[:_NAMED])}{more}"
 
 
-def _next(one: InstanceIdentity, *, pruned: bool) -> str:
+def _next(owner: InstanceIdentity, *, pruned: bool) -> str:
     """Return what becomes of orphans; `prunes` tells whether they are deleted without a request."""
     if pruned:
         return "pruning is on, so what need not be kept is deleted next"
     return (
-        f"`kubectl kudo prune --instance {one.name} -n {one.namespace} --dry-run=client` lists "
+        f"`kubectl kudo prune --instance {owner.name} -n {owner.namespace} --dry-run=client` lists "
         "what would be deleted"
     )

@@ -79,14 +79,16 @@ class Readiness:
         by_kind = {
             kind: readiness(self.observer.of_instance(kind, key)) for kind in READINESS_KINDS
         }
-        found = settled(status, tuple(sorted(chain.from_iterable(by_kind.values()))))
-        if found == settled(status, ()):
+        situation = settled(status, tuple(sorted(chain.from_iterable(by_kind.values()))))
+        if situation == settled(status, ()):
             # All are ready, or the last run failed: nothing is told of them.
-            return Finding(found)
-        return await self._as_account(instance, [kind for kind in by_kind if by_kind[kind]], found)
+            return Finding(situation)
+        return await self._as_account(
+            instance, [kind for kind in by_kind if by_kind[kind]], situation
+        )
 
     async def _as_account(
-        self, instance: Instance, kinds: list[Resource], found: Situation
+        self, instance: Instance, kinds: list[Resource], situation: Situation
     ) -> Finding:
         """Return what may be told of objects of these kinds to who reads the Instance."""
         try:
@@ -107,7 +109,7 @@ class Readiness:
         except KubeError:
             return _UNKNOWN
         if not refused or identity is None:
-            return Finding(found)
+            return Finding(situation)
         text = f"{identity.user} may not get {', '.join(refused)} in the namespace {namespace}"
         return _refused(f"{text}; grant it that right, so that Ready can tell of them")
 

@@ -38,8 +38,8 @@ class Restoring:
         Raises:
             NotLeading: this replica is not the leader any more.
         """
-        recorder, key, one = self.context.recorder, key_of(instance), identity(instance)
-        if recorder.damage.of(one) is None:
+        recorder, key, owner = self.context.recorder, key_of(instance), identity(instance)
+        if recorder.damage.of(owner) is None:
             return
         wait = recorder.damage.wait(key)
         if wait > 0:
@@ -49,11 +49,11 @@ class Restoring:
         try:
             # The garbage collector deletes Inventories, too, and its event may come first.
             live = await self.context.instances.live(key)
-            if live is None or live.metadata.uid != one.uid or live.metadata.deleting:
+            if live is None or live.metadata.uid != owner.uid or live.metadata.deleting:
                 recorder.damage.forget(key)
                 return
-            self.context.events.warning(instance, one.uid, "InventoryChanged", _TEXT)
-            await recorder.save(one, lambda record: record)
+            self.context.events.warning(instance, owner.uid, "InventoryChanged", _TEXT)
+            await recorder.save(owner, lambda record: record)
         except NotLeading:
             raise
         except KubeError as error:

@@ -301,8 +301,8 @@ class Scheduled:
         if memory is not None:
             begins, version = memory.as_begun(instance), memory.version
         status = begun(begins, version, self.context.now())
-        known = instance.plan_status.get(instance.scheduled.plan_name or "")
-        if known is None or known.uid != instance.scheduled.uid:
+        entry = instance.plan_status.get(instance.scheduled.plan_name or "")
+        if entry is None or entry.uid != instance.scheduled.uid:
             # Its end will be recorded as that of any other run, so it must be allowed to start.
             problems = await self.beginning.problems_of(instance, version)
             if problems:

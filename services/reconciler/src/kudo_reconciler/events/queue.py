@@ -164,7 +164,7 @@ class EventQueue:
 
     def runs_unwritten(self, key: Key) -> list[float]:
         """Return since when start and end events of an Instance have waited, oldest first."""
-        return [one.since for one in self._events.get(key, ()) if one.event.of_run]
+        return [waiting.since for waiting in self._events.get(key, ()) if waiting.event.of_run]
 
     async def shorter_than(self, length: int) -> None:
         """Wait until fewer events are in the queue."""
@@ -185,7 +185,7 @@ class EventQueue:
         self._closed = True
         for timer in self._timers.values():
             timer.cancel()
-        dropped = [one.event for queue in self._events.values() for one in queue]
+        dropped = [waiting.event for queue in self._events.values() for waiting in queue]
         self._timers.clear()
         self._events.clear()
         self._names.clear()

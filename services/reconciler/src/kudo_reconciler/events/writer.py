@@ -193,8 +193,8 @@ class EventRecorder:
         Leaves room in the queue for new events: few are repeated at a time.
         """
         # There may be ten thousand Instances.
-        found = [one async for one in paced(instances) if self._ended_lately(one)]
-        for instance in found:
+        recent = [instance async for instance in paced(instances) if self._ended_lately(instance)]
+        for instance in recent:
             await self._queue.shorter_than(_REPEATED_AT_ONCE)
             self.repeat_of(instance)
 

@@ -80,14 +80,14 @@ class Causes:
         unready = self._unready(obj, key)
         if unready and not await self._may_tell(obj, key, client):
             unready = []
-        told = waiting.told
-        is_held = told.text and now - told.at < _HOLD_SECONDS
-        if is_held and any(pod["metadata"]["uid"] == told.pod for pod in unready):
-            return told.text
+        named = waiting.told
+        is_held = named.text and now - named.at < _HOLD_SECONDS
+        if is_held and any(pod["metadata"]["uid"] == named.pod for pod in unready):
+            return named.text
         cause = cause_of(obj, unready, patient=now - waiting.since >= _LONG_SECONDS)
         if cause is None:
             waiting.told = ToldCause()
-        elif (cause.pod, cause.text) != (told.pod, told.text):
+        elif (cause.pod, cause.text) != (named.pod, named.text):
             waiting.told = ToldCause(cause.pod, cause.text, now)
         return waiting.told.text
 

@@ -43,12 +43,12 @@ class Slots:
     """
 
     def __init__(
-        self, limit: int, share: int, on_wait: Callable[[float], None] = lambda _: None
+        self, limit: int, per_namespace: int, on_wait: Callable[[float], None] = lambda _: None
     ) -> None:
         self._limit = limit
-        self._share = share
+        self._share = per_namespace
         # A share above one half is what somebody has chosen.
-        self._reserved = min(limit // 2, limit - share)
+        self._reserved = min(limit // 2, limit - per_namespace)
         self._reserved_of_quick = self._reserved // 4
         # Those that hold a slot, or wait for one, whose last operation was quick.
         self._quick: set[str] = set()
@@ -240,8 +240,8 @@ class Operation(Generic[T]):
             self._wake(self._key)
 
 
-def _slots(share: Share, on_wait: Callable[[float], None] = lambda _: None) -> Slots:
-    return Slots(share.total, share.namespace, on_wait)
+def _slots(limits: Share, on_wait: Callable[[float], None] = lambda _: None) -> Slots:
+    return Slots(limits.total, limits.namespace, on_wait)
 
 
 @dataclass
@@ -318,19 +318,19 @@ class Operations:
             operations: Operations of one Instance.
             seconds: Timeout, if less than `wait_seconds`.
         """
-        short = [one for one in operations if one.may_end_soon]
+        short = [operation for operation in operations if operation.may_end_soon]
         if not short:
             return
-        waiter = _Waiter(len(short), ended=any(one.ended for one in operations))
-        for one in short:
-            one.set_waiter(waiter)
+        waiter = _Waiter(len(short), ended=any(operation.ended for operation in operations))
+        for operation in short:
+            operation.set_waiter(waiter)
         try:
             await waiter.wait(
                 self.wait_seconds if seconds is None else min(seconds, self.wait_seconds)
             )
         finally:
-            for one in short:
-                one.set_waiter(None)
+            for operation in short:
+                operation.set_waiter(None)
 
     async def result(
         self, key: Key, name: str, token: Hashable, work: Callable[[], Awaitable[T]]
@@ -346,15 +346,15 @@ class Operations:
         Raises:
             StillGoing: it takes longer than a worker may be held.
         """
-        known = self._named.get((key, name))
-        if known is not None and known[0] != token:
+        named = self._named.get((key, name))
+        if named is not None and named[0] != token:
             await self.forget(key, name)
-            known = None
-        if known is None:
+            named = None
+        if named is None:
             operation: Operation[T] = self.start(key, lambda _: work())
             self._named[key, name] = token, operation
         else:
-            operation = known[1]
+            operation = named[1]
         await self.wait_briefly([operation])
         if not operation.ended:
             raise StillGoing
@@ -363,12 +363,12 @@ class Operations:
 
     async def forget(self, key: Key, *names: str) -> None:
         """Cancel the named operations of an Instance."""
-        found = [self._named.pop((key, name), None) for name in names]
-        await self.cancel([one[1] for one in found if one is not None])
+        named = [self._named.pop((key, name), None) for name in names]
+        await self.cancel([operation[1] for operation in named if operation is not None])
 
     async def cancel(self, operations: Collection[Operation[Any]]) -> None:
         """Cancel operations, awaiting only writes in flight; they enqueue nothing."""
-        tasks = [task for one in operations if (task := one.cancel()) is not None]
+        tasks = [task for operation in operations if (task := operation.cancel()) is not None]
         if tasks:
             await asyncio.wait(tasks)
 

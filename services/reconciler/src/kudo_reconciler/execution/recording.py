@@ -207,11 +207,11 @@ class Recording:
             yield key, made
 
     async def _rendered(self, context: RenderContext) -> Sequence[Entry]:
-        found = await self.ahead.objects(context)
-        made = [(one.manifest, one.resource) for one in found if one.manifest is not None]
-        others = [one for one in found if one.manifest is None]
+        expected = await self.ahead.objects(context)
+        made = [(obj.manifest, obj.resource) for obj in expected if obj.manifest is not None]
+        others = [obj for obj in expected if obj.manifest is None]
         entries = await self._entries(made, context)
-        return [*entries, *(_named(one.resource, one.name, context) for one in others)]
+        return [*entries, *(_named(obj.resource, obj.name, context) for obj in others)]
 
 
 def check_number(objects: int, context: TaskContext, key: TaskKey | None = None) -> None:

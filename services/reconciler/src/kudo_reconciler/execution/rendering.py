@@ -65,11 +65,11 @@ class Known:
     def find(self, request: Request) -> _Known | None:
         """Return the outcome of a request, unless it has expired."""
         key = _hash(request)
-        found = self.entries.get(key)
-        if found is None or found.until < loop_seconds() or found.digest != _digest(request):
+        outcome = self.entries.get(key)
+        if outcome is None or outcome.until < loop_seconds() or outcome.digest != _digest(request):
             return None
         self.entries.move_to_end(key)
-        return found
+        return outcome
 
     def put(self, request: Request, failure: FatalTaskError | None = None) -> None:
         """Store an outcome and drop the least recently used one."""
@@ -159,9 +159,9 @@ class Renderer:
             self._on_render(loop_seconds() - started)
 
     async def _in_worker(self, request: Request, tenant: str) -> list[object]:
-        known = self._known.find(request)
-        if known is not None and known.failure is not None:
-            error = known.failure
+        outcome = self._known.find(request)
+        if outcome is not None and outcome.failure is not None:
+            error = outcome.failure
             raise FatalTaskError(error.reason, str(error), limit=error.limit)
         what = f"rendering {', '.join(request.resources)[:200]}"
         try:
@@ -195,8 +195,8 @@ async def _inline(request: Request) -> list[object]:
     values = request.variables.read(engine.budget)
     made: list[object] = []
     for resource in dict.fromkeys(request.resources):
-        found = render.make(request, engine, values, resource=resource)
-        made += found if isinstance(found, tuple) else [found]
+        rendered = render.make(request, engine, values, resource=resource)
+        made += rendered if isinstance(rendered, tuple) else [rendered]
         await asyncio.sleep(0)
     return made
 
@@ -224,12 +224,12 @@ def _hash(request: Request) -> int:
 
 def _digest(request: Request) -> bytes:
     """Return a digest of everything that a rendering depends on."""
-    found = hashlib.blake2b(digest_size=16)
+    hasher = hashlib.blake2b(digest_size=16)
     for text in _texts(request):
         raw = text.encode("utf-8", "surrogatepass")
-        found.update(len(raw).to_bytes(8, "big"))
-        found.update(raw)
-    return found.digest()
+        hasher.update(len(raw).to_bytes(8, "big"))
+        hasher.update(raw)
+    return hasher.digest()
 
 
 def _texts(request: Request) -> list[str]:

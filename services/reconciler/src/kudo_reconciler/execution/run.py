@@ -95,8 +95,8 @@ class StatusWriter:
 
     def stored(self, entry: PlanStatus) -> PlanStatus | None:
         """Return the stored entry; None if it is of another run."""
-        found = self.instance.plan_status.get(entry.name)
-        return found if found is not None and found.uid == entry.uid else None
+        stored = self.instance.plan_status.get(entry.name)
+        return stored if stored is not None and stored.uid == entry.uid else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +184,7 @@ class PlanRunner:
                     self._start(run, ref, progress.entry)
             left = until - loop_seconds()
             await self.operations.wait_briefly(run.memory.attempts.values(), max(0.0, left))
-            if left <= 0 or not any(one.ended for one in run.memory.attempts.values()):
+            if left <= 0 or not any(attempt.ended for attempt in run.memory.attempts.values()):
                 return self._with_attempts(run, progress)
 
     def _next_limit(self, run: Run, entry: PlanStatus) -> Passing | None:
@@ -239,10 +239,10 @@ class PlanRunner:
         memory.entry = entry
         memory.steps.begin(ref, entry, self.clock.now())
         memory.states[ref] = replace(memory.states.get(ref, StepState()), in_flight=True)
-        known = {one.name: one for one in known_outcomes(step_status(entry, ref))}
+        stored = {outcome.name: outcome for outcome in known_outcomes(step_status(entry, ref))}
 
         async def attempt(operation: Operation[StepResult]) -> StepResult:
-            return await self._attempt(run, ref, known, operation)
+            return await self._attempt(run, ref, stored, operation)
 
         memory.attempts[ref] = self.operations.start(key_of(run.instance), attempt)
 
@@ -250,7 +250,7 @@ class PlanRunner:
         self,
         run: Run,
         ref: StepRef,
-        known: Mapping[str, TaskOutcome],
+        stored: Mapping[str, TaskOutcome],
         operation: Operation[StepResult],
     ) -> StepResult:
         """Attempt a step as the account of the run, if there is one."""
@@ -259,14 +259,14 @@ class PlanRunner:
             client = await self.accounts.acting(run.instance, run.memory.account)
         except TaskError as error:
             stays = await self.accounts.ends_with_namespace(run.instance, None, error)
-            return refused(run.paths(ref), known, began, error, stays, run.is_suspended())
-        return await self.steps.attempt(self._context(run, ref, known, operation, client))
+            return refused(run.paths(ref), stored, began, error, stays, run.is_suspended())
+        return await self.steps.attempt(self._context(run, ref, stored, operation, client))
 
     def _context(
         self,
         run: Run,
         ref: StepRef,
-        known: Mapping[str, TaskOutcome],
+        stored: Mapping[str, TaskOutcome],
         operation: Operation[StepResult],
         client: Client,
     ) -> StepContext:
@@ -280,7 +280,7 @@ class PlanRunner:
             memory=run.memory,
             is_current=run.is_current,
             is_suspended=run.is_suspended,
-            known=known,
+            known=stored,
             tell=run.tell,
             takes_long=operation.takes_long,
             renderer=self.renderer,

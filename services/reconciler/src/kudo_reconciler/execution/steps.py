@@ -149,13 +149,13 @@ class StepRunner:
 
     async def _try_task(self, step: StepContext, name: str) -> StepResult:
         path, began = step.path(name), step.now()
-        known = step.known.get(name)
-        if step.is_suspended() and known is not None and known.status is S.ERROR:
-            return replace(_of_task(known), held_up=True)
+        stored = step.known.get(name)
+        if step.is_suspended() and stored is not None and stored.status is S.ERROR:
+            return replace(_of_task(stored), held_up=True)
         try:
             result = await self.tasks.run(step.task_context(name))
         except Suspended:
-            return replace(_of_task(known or _interrupted(name, began)), held_up=True)
+            return replace(_of_task(stored or _interrupted(name, began)), held_up=True)
         except FatalTaskError as error:
             return _fatal(path, began, error)
         except TransientTaskError as error:
@@ -175,7 +175,7 @@ class StepRunner:
 
 def refused(
     paths: Mapping[str, TaskPath],
-    known: Mapping[str, TaskOutcome],
+    stored: Mapping[str, TaskOutcome],
     began: str,
     error: TaskError,
     stays: bool,
@@ -188,28 +188,30 @@ def refused(
 
     Args:
         paths: Of the tasks of the step by their names, in order.
-        known: What is stored of them.
+        stored: What is stored of them.
         began: When the attempt began.
         error: Why they could not be tried.
         stays: Whether an error that is transient otherwise ends the plan.
         suspended: Whether the Instance is suspended.
     """
     if suspended:
-        return _step_result([_of_task(one) for one in known.values()], held_up=True)
-    waiting = [name for name in paths if name not in known or known[name].status is not S.COMPLETE]
+        return _step_result([_of_task(outcome) for outcome in stored.values()], held_up=True)
+    waiting = [
+        name for name in paths if name not in stored or stored[name].status is not S.COMPLETE
+    ]
     if not paths:
         return _step_result([])
     path = paths[(waiting or [*paths])[0]]
     if isinstance(error, FatalTaskError):
-        told = _fatal(path, began, error)
+        result = _fatal(path, began, error)
     elif stays:
-        told = _fatal(path, began, _lasting(error))
+        result = _fatal(path, began, _lasting(error))
     else:
-        told = _of_task(TaskOutcome(path.task, S.ERROR, path.transient_message(error), began))
-    applied = known[path.task].applied if path.task in known else ""
-    outcomes = {**known, path.task: _with_applied(told, applied).outcome.tasks[0]}
+        result = _of_task(TaskOutcome(path.task, S.ERROR, path.transient_message(error), began))
+    applied = stored[path.task].applied if path.task in stored else ""
+    outcomes = {**stored, path.task: _with_applied(result, applied).outcome.tasks[0]}
     tasks = tuple(outcomes[name] for name in paths if name in outcomes)
-    return replace(told, outcome=replace(told.outcome, tasks=tasks))
+    return replace(result, outcome=replace(result.outcome, tasks=tasks))
 
 
 def _advised(error: TransientTaskError, identity: Identity | None) -> TransientTaskError:
@@ -271,8 +273,8 @@ def _step_result(
     tried: list[StepResult], *, unfinished: bool = False, held_up: bool = False
 ) -> StepResult:
     """Return the result of a step from those of its tasks; the worst status counts."""
-    outcomes = tuple(task for one in tried for task in one.outcome.tasks)
-    held_up = held_up or any(one.held_up for one in tried)
+    outcomes = tuple(task for result in tried for task in result.outcome.tasks)
+    held_up = held_up or any(result.held_up for result in tried)
     status, message = S.IN_PROGRESS if unfinished or held_up else S.COMPLETE, None
     for worst in (S.FATAL_ERROR, S.ERROR, S.IN_PROGRESS):
         messages = [outcome.message for outcome in outcomes if outcome.status is worst]
@@ -281,9 +283,9 @@ def _step_result(
             break
     return StepResult(
         StepOutcome(status, message, outcomes),
-        failure=next((one.failure for one in tried if one.failure is not None), None),
-        polled=any(one.polled for one in tried),
-        faulty=any(one.faulty for one in tried),
+        failure=next((result.failure for result in tried if result.failure is not None), None),
+        polled=any(result.polled for result in tried),
+        faulty=any(result.faulty for result in tried),
         unfinished=unfinished,
         held_up=held_up,
     )

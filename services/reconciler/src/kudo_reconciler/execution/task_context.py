@@ -191,8 +191,8 @@ class StepContext:
 
     def is_recorded(self, task: str) -> bool:
         """Whether a task is stored as done."""
-        known = self.known.get(task)
-        return known is not None and known.status is ExecutionStatus.COMPLETE
+        outcome = self.known.get(task)
+        return outcome is not None and outcome.status is ExecutionStatus.COMPLETE
 
     def path(self, task: str) -> TaskPath:
         return TaskPath(self.instance.key, self.plan_name, self.ref.phase, self.ref.step, task)
@@ -230,8 +230,8 @@ class StepContext:
 
     def applied(self, task: str) -> str:
         """Return the digests of what a task has applied, here or in an earlier process."""
-        known = self.known.get(task)
-        stored = "" if known is None else known.applied
+        outcome = self.known.get(task)
+        stored = "" if outcome is None else outcome.applied
         return self.memory.digests.get((self.ref, task), stored)
 
 
@@ -280,7 +280,10 @@ class RenderContext:
     def texts(self) -> dict[str, str | None]:
         """Return the parameters that are strings; maps and arrays, which need parsing, as None."""
         raw = raw_values(self.version.parameters, self.instance.parameters)
-        return {one.name: None if is_container(one.value_type) else one.text or "" for one in raw}
+        return {
+            parameter.name: None if is_container(parameter.value_type) else parameter.text or ""
+            for parameter in raw
+        }
 
     async def manifests(self) -> tuple[Manifest, ...]:
         """Render the objects that the task names.
@@ -308,7 +311,7 @@ class RenderContext:
     def _request(self, output: Output, resources: Iterable[str]) -> Request:
         templates: Mapping[str, str] = self.version.spec.templates or {}
         names = tuple(dict.fromkeys(resources))
-        found = variables(
+        values = variables(
             self.instance,
             self.version,
             plan=self.path.plan,
@@ -316,7 +319,7 @@ class RenderContext:
             step=self.ref.step,
         )
         texts = {name: templates[name] for name in names if name in templates}
-        return Request(output, names, texts, found)
+        return Request(output, names, texts, values)
 
 
 @dataclass(frozen=True, slots=True)

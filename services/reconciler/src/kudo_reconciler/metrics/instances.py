@@ -138,8 +138,8 @@ def _is_current(instance: JsonObject) -> bool:
 
 
 def _conditions(instance: JsonObject) -> dict[str, str]:
-    found = (instance.get("status") or {}).get("conditions") or ()
-    return {one.get("type", ""): one.get("status", "") for one in found}
+    conditions = (instance.get("status") or {}).get("conditions") or ()
+    return {condition.get("type", ""): condition.get("status", "") for condition in conditions}
 
 
 def _scheduled_plan(instance: JsonObject) -> str:

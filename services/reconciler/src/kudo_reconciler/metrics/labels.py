@@ -159,5 +159,5 @@ def resource_label(resource: Resource) -> str:
     return _one_of(WATCHED_RESOURCES, resource.name)
 
 
-def _one_of(known: tuple[str, ...], value: str) -> str:
-    return value if value in known else OTHER
+def _one_of(values: tuple[str, ...], value: str) -> str:
+    return value if value in values else OTHER

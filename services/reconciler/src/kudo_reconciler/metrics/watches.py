@@ -99,10 +99,10 @@ class WatchCollector(Collector):
         watches, contacts = families = _families()
         counted: dict[str, int] = {}
         oldest: dict[str, float] = {}
-        for one in self._watched():
-            label = resource_label(one.resource)
+        for watch in self._watched():
+            label = resource_label(watch.resource)
             counted[label] = counted.get(label, 0) + 1
-            contact = self._since_epoch(one.last_contact)
+            contact = self._since_epoch(watch.last_contact)
             oldest[label] = min(oldest.get(label, contact), contact)
         for label, number in counted.items():
             watches.add_metric([label], number)

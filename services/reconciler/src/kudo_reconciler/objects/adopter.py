@@ -98,23 +98,23 @@ class Adopter:
         await search.list_all(kinds)
         if not may_record():
             return None
-        one, found = identity(instance), search.found
+        owner, belonging = identity(instance), search.found
         complete = not search.unlisted and not search.cut and not search.unrecorded
         added: list[int] = []
         left_out: set[Place] = set()
 
         def change(record: Record) -> Record:
-            lacking = [place for place in found if place not in record.entries]
+            lacking = [place for place in belonging if place not in record.entries]
             room = max(0, bounds.INSTANCE_OBJECTS - len(record))
             added.append(min(len(lacking), room))
             left_out.clear()
             left_out.update(lacking[room:])
-            entries = [entry for place, entry in found.items() if place not in left_out]
+            entries = [entry for place, entry in belonging.items() if place not in left_out]
             return _with_entries(record, entries, complete=complete and not left_out)
 
-        await self.recorder.save(one, change)
+        await self.recorder.save(owner, change)
         cut = search.cut or bool(left_out)
-        return Adopted(len(found), added[-1], tuple(sorted(search.unlisted)), cut)
+        return Adopted(len(belonging), added[-1], tuple(sorted(search.unlisted)), cut)
 
 
 class _Search:
@@ -198,14 +198,14 @@ class _Search:
 
 def _kinds(resources: Iterable[Resource]) -> list[Resource]:
     """Return the kinds that may have objects of plans, each in its preferred version."""
-    found: dict[tuple[str, str], Resource] = {}
+    preferred: dict[tuple[str, str], Resource] = {}
     for resource in resources:
         verbs = {"list"} if resource.namespaced else {"list", "patch"}
         if resource.verbs.issuperset(verbs):
-            found.setdefault((resource.group, resource.kind), resource)
+            preferred.setdefault((resource.group, resource.kind), resource)
     for left_out in _LEFT_OUT:
-        found.pop(left_out, None)
-    return list(found.values())
+        preferred.pop(left_out, None)
+    return list(preferred.values())
 
 
 async def _few_at_once(
@@ -230,10 +230,10 @@ def _entry(
     resource: Resource, obj: JsonObject, instance: Instance, version: OperatorVersion
 ) -> Entry | None:
     """Return the entry of an object; None if it does not belong to the Instance."""
-    metadata, one = obj["metadata"], identity(instance)
+    metadata, owner = obj["metadata"], identity(instance)
     annotations = metadata.get("annotations") or {}
-    adopted = _is_adopted(resource, obj, one)
-    if names.ANNOTATION_PIPE_POD in annotations or not (adopted or _is_ours(resource, obj, one)):
+    adopted = _is_adopted(resource, obj, owner)
+    if names.ANNOTATION_PIPE_POD in annotations or not (adopted or _is_ours(resource, obj, owner)):
         return None
     plan, task = _origin(annotations, version)
     return Entry(
@@ -248,22 +248,22 @@ def _entry(
     )
 
 
-def _is_ours(resource: Resource, obj: JsonObject, one: InstanceIdentity) -> bool:
+def _is_ours(resource: Resource, obj: JsonObject, owner: InstanceIdentity) -> bool:
     if not resource.namespaced:
-        return is_listed(obj["metadata"], one)
+        return is_listed(obj["metadata"], owner)
     retention = retained_by(obj["metadata"])
-    retained = retention is not None and retention.uid == one.uid
-    return is_owned(obj, one.uid) or (retained and controller_of(obj) is None)
+    retained = retention is not None and retention.uid == owner.uid
+    return is_owned(obj, owner.uid) or (retained and controller_of(obj) is None)
 
 
-def _is_adopted(resource: Resource, obj: JsonObject, one: InstanceIdentity) -> bool:
+def _is_adopted(resource: Resource, obj: JsonObject, owner: InstanceIdentity) -> bool:
     """Return whether an object existed before the Instance applied it, and holds data."""
     metadata = obj["metadata"]
     if not resource.namespaced or not holds_data(resource.group, resource.kind):
         return False
     if controller_of(obj) is not None or retained_by(metadata) is not None:
         return False
-    return applied_by(metadata, writers(metadata)) == one.name
+    return applied_by(metadata, writers(metadata)) == owner.name
 
 
 def _origin(annotations: JsonObject, version: OperatorVersion) -> tuple[str, str]:
@@ -282,10 +282,12 @@ def _origin(annotations: JsonObject, version: OperatorVersion) -> tuple[str, str
     return name, applying.pop() if len(applying) == 1 else ""
 
 
-def _with_entries(record: Record, found: Iterable[Entry], *, complete: bool) -> Record:
+def _with_entries(record: Record, added: Iterable[Entry], *, complete: bool) -> Record:
     """Return a record with entries; those on record get no more than their uid."""
     entries = []
-    for entry in found:
-        known = record.get(entry.place)
-        entries.append(entry if known is None else replace(known, uid=known.uid or entry.uid))
+    for entry in added:
+        recorded = record.get(entry.place)
+        entries.append(
+            entry if recorded is None else replace(recorded, uid=recorded.uid or entry.uid)
+        )
     return replace(record.merged(entries), complete=record.complete or complete)

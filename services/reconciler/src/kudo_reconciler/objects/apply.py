@@ -117,40 +117,40 @@ class Applier:
         if self.observer.lacks(*desired.place):
             return None
         try:
-            known = await self.observer.current(
+            existing = await self.observer.current(
                 desired.resource, desired.namespace, desired.name, client=context.client
             )
         except (ApiError, ConnectionLost):
             # It is applied then, which reports what is wrong.
             return None
-        self._remember(desired, known)
-        return known
+        self._remember(desired, existing)
+        return existing
 
     async def _apply(self, desired: Desired, context: RunContext, write: ObjectWrite) -> JsonObject:
-        known = await self._known(desired, context)
+        existing = await self._known(desired, context)
         for _ in range(_ATTEMPTS):
-            self._remember(desired, known)
-            if known is not None:
+            self._remember(desired, existing)
+            if existing is not None:
                 context.seen.add(desired.place)
             try:
-                applied = await self._apply_known_fields(desired, known, context)
+                applied = await self._apply_known_fields(desired, existing, context)
             except Conflict as conflict:
-                known = await self._after_conflict(desired, conflict, context)
+                existing = await self._after_conflict(desired, conflict, context)
             except NotFound as error:
-                if known is None:
+                if existing is None:
                     raise self._task_error(desired, error, context) from error
-                known = await self._read_again(desired, context)
+                existing = await self._read_again(desired, context)
             except Invalid as error:
-                beside = [] if known is None else await self._beside(desired, error, context)
+                beside = [] if existing is None else await self._beside(desired, error, context)
                 raise self._task_error(desired, error, context, beside=beside) from error
             except (ApiError, ConnectionLost) as error:
                 raise self._task_error(desired, error, context) from error
             else:
                 context.seen.add(desired.place)
                 self._remember(desired, applied)
-                if applied is not known:
+                if applied is not existing:
                     self.metrics.applied.labels("applied").inc()
-                    write.answered(applied, after=known)
+                    write.answered(applied, after=existing)
                 return applied
         text = f"{desired.manifest} keeps changing while it is applied"
         raise TransientTaskError("TaskApplyError", text)
@@ -172,17 +172,17 @@ class Applier:
         except (ApiError, ConnectionLost) as error:
             raise self._task_error(desired, error, context) from error
 
-    def _remember(self, desired: Desired, known: JsonObject | None) -> None:
+    def _remember(self, desired: Desired, existing: JsonObject | None) -> None:
         """Remember whether an object exists that no cache tells of."""
         if self.observer.may_watch(desired.resource):
             return
-        if known is None:
+        if existing is None:
             self.existing.discard(desired.place)
         else:
             self.existing.add(desired.place)
 
     async def _apply_known_fields(
-        self, desired: Desired, known: JsonObject | None, context: RunContext
+        self, desired: Desired, existing: JsonObject | None, context: RunContext
     ) -> JsonObject:
         """Apply an object without the fields that its kind does not have.
 
@@ -190,7 +190,7 @@ class Applier:
         """
         for _ in range(_UNKNOWN_FIELDS):
             try:
-                return await self._attempt(desired, known, context)
+                return await self._attempt(desired, existing, context)
             except ServerError as error:
                 mended = typed_patch.mended(desired.target, error.message)
                 if mended is None:
@@ -204,26 +204,26 @@ class Applier:
         raise FatalTaskError("TaskApplyError", text)
 
     async def _attempt(
-        self, desired: Desired, known: JsonObject | None, context: RunContext
+        self, desired: Desired, existing: JsonObject | None, context: RunContext
     ) -> JsonObject:
-        if known is None:
+        if existing is None:
             return await self._create(desired, context)
-        claim, others = await self.ownership.claim(desired, known, context.instance)
-        if desired.resource.kind == "Job" and known["metadata"].get("deletionTimestamp"):
+        claim, others = await self.ownership.claim(desired, existing, context.instance)
+        if desired.resource.kind == "Job" and existing["metadata"].get("deletionTimestamp"):
             # The status of the old Job would be taken for that of the new one.
             text = f"{desired.manifest} is being deleted: it is applied after its deletion"
             raise TransientTaskError("TaskApplyError", text)
         if desired.only_created:
-            return await self._leave(desired, known, claim, context)
+            return await self._leave(desired, existing, claim, context)
         if claim is Claim.FOREIGN:
-            return await self._adopt(desired, known, context)
-        before = former(desired, known, context.instance)
-        known = await self._migrate_fields(desired, known, context)
+            return await self._adopt(desired, existing, context)
+        before = former(desired, existing, context.instance)
+        existing = await self._migrate_fields(desired, existing, context)
         if claim is Claim.KEPT:
             desired = not_owned(desired, context.instance)
         if claim is Claim.SHARED:
-            return await self._share(desired, known, others, context)
-        applied = await self._send(desired, known, context, force=True)
+            return await self._share(desired, existing, others, context)
+        applied = await self._send(desired, existing, context, force=True)
         tell_taken_over(desired, before, context)
         return await self._without_our_reference(desired, applied, context)
 
@@ -238,7 +238,7 @@ class Applier:
         uid, metadata = context.instance.metadata.uid, applied["metadata"]
         if not is_retained(desired.target["metadata"]) or not is_owned(applied, uid):
             return applied
-        others = [one for one in metadata["ownerReferences"] if one.get("uid") != uid]
+        others = [owner for owner in metadata["ownerReferences"] if owner.get("uid") != uid]
         change = jsonpatch.replace("/metadata/ownerReferences", others)
         return await self._patch(desired, applied, context, change)
 
@@ -275,44 +275,46 @@ class Applier:
         ):
             raise Superseded
 
-    async def _adopt(self, desired: Desired, known: JsonObject, context: RunContext) -> JsonObject:
+    async def _adopt(
+        self, desired: Desired, existing: JsonObject, context: RunContext
+    ) -> JsonObject:
         """Adopt an object that belongs to nobody, and report what becomes of it."""
         if keeps_data(desired):
             desired = not_owned(desired, context.instance)
-        applied = await self._send(desired, known, context, force=False)
+        applied = await self._send(desired, existing, context, force=False)
         tell_adopted(desired, context)
         return applied
 
     async def _leave(
-        self, desired: Desired, known: JsonObject, claim: Claim, context: RunContext
+        self, desired: Desired, existing: JsonObject, claim: Claim, context: RunContext
     ) -> JsonObject:
         """Leave an object as it is, but for the marks that tell whose it is.
 
         One that belongs to nobody is used, and stays whose it is: it is not even marked.
         """
         if claim is Claim.FOREIGN:
-            return known
+            return existing
         if claim is Claim.KEPT:
             desired = not_owned(desired, context.instance)
-        changes = mark_changes(known, desired.target, context.instance.metadata.uid)
+        changes = mark_changes(existing, desired.target, context.instance.metadata.uid)
         if not changes:
-            return known
-        marked = await self._patch(desired, known, context, *changes)
-        tell_taken_over(desired, former(desired, known, context.instance), context)
+            return existing
+        marked = await self._patch(desired, existing, context, *changes)
+        tell_taken_over(desired, former(desired, existing, context.instance), context)
         return marked
 
     async def _send(
         self,
         desired: Desired,
-        known: JsonObject,
+        existing: JsonObject,
         context: RunContext,
         *,
         force: bool,
         dry_run: bool = False,
     ) -> JsonObject:
         """Apply an object on exactly the state that was read."""
-        target = await self.ownership.shared(desired, known, context.instance)
-        seen = {key: known["metadata"][key] for key in ("uid", "resourceVersion")}
+        target = await self.ownership.shared(desired, existing, context.instance)
+        seen = {key: existing["metadata"][key] for key in ("uid", "resourceVersion")}
         target = _with_metadata(target, **seen)
         return await self._apply_now(desired, target, context, force=force, dry_run=dry_run)
 
@@ -335,19 +337,19 @@ class Applier:
         )
 
     async def _migrate_fields(
-        self, desired: Desired, known: JsonObject, context: RunContext
+        self, desired: Desired, existing: JsonObject, context: RunContext
     ) -> JsonObject:
         """Make fields ours that an apply is to remove.
 
         Those are the fields that we wrote by an update, or KUDO 0.19, and items of lists whose keys
         somebody has edited by hand.
         """
-        annotations = known["metadata"].get("annotations") or {}
-        writers = written_by(known)
+        annotations = existing["metadata"].get("annotations") or {}
+        writers = written_by(existing)
         if not needs_migration(writers, annotations) and not any(map(is_edit, writers)):
-            return known
+            return existing
         live = await context.client.get(desired.resource, desired.name, namespace=desired.namespace)
-        if live["metadata"]["uid"] != known["metadata"]["uid"]:
+        if live["metadata"]["uid"] != existing["metadata"]["uid"]:
             raise Conflict("the object was replaced meanwhile", status=409)
         # The next writes build on this state, whose event the cache may not have received yet.
         self.observer.read(desired.resource, live)
@@ -419,17 +421,17 @@ class Applier:
         return with_entry_of(live["metadata"], planned["metadata"])
 
     async def _share(
-        self, desired: Desired, known: JsonObject, others: tuple[str, ...], context: RunContext
+        self, desired: Desired, existing: JsonObject, others: tuple[str, ...], context: RunContext
     ) -> JsonObject:
         """Apply an object that other Instances also apply.
 
         If the content is the same as theirs, the write adds a sharer and changes nothing else.
         """
-        live = known
+        live = existing
         if not is_whole(live):
             live = await context.client.get(desired.resource, desired.name)
             self.observer.read(desired.resource, live)
-            if live["metadata"]["resourceVersion"] != known["metadata"]["resourceVersion"]:
+            if live["metadata"]["resourceVersion"] != existing["metadata"]["resourceVersion"]:
                 # The ownership was decided by the cached state, which is outdated.
                 raise ObjectChanged
         same = replace(desired, target=as_applied_last(desired.target, live))
@@ -444,10 +446,10 @@ class Applier:
         return await self._send(desired, applied, context, force=True)
 
     async def _patch(
-        self, desired: Desired, known: JsonObject, context: RunContext, *changes: JsonObject
+        self, desired: Desired, existing: JsonObject, context: RunContext, *changes: JsonObject
     ) -> JsonObject:
         """Change an object if it is still as it was read."""
-        version = known["metadata"]["resourceVersion"]
+        version = existing["metadata"]["resourceVersion"]
         check_may_write(context)
         async with unchanged(version, lambda: self._read_again(desired, context)):
             return await context.client.json_patch(

@@ -123,9 +123,9 @@ def is_whole(obj: JsonObject) -> bool:
     return _WRITERS not in obj
 
 
-def only_shares_differ(one: JsonObject, other: JsonObject) -> bool:
+def only_shares_differ(before: JsonObject, after: JsonObject) -> bool:
     """Return whether two cached states of an object differ only in their sharers."""
-    return _without_shares(one) == _without_shares(other)
+    return _without_shares(before) == _without_shares(after)
 
 
 def _without_shares(obj: JsonObject) -> JsonObject:

@@ -45,9 +45,9 @@ class Change:
             if record.get(place) == after
         }
         removed = [place for place, before in still.items() if before is None]
-        found = record.without(removed).merged(filter(None, still.values()))
+        restored = record.without(removed).merged(filter(None, still.values()))
         before, after = self.complete
-        return replace(found, complete=before) if record.complete == after else found
+        return replace(restored, complete=before) if record.complete == after else restored
 
     def following(self, earlier: "Change") -> "Change":
         """Return an earlier change and this one as one."""
@@ -71,23 +71,23 @@ class Damage:
     def __len__(self) -> int:
         return len(self._found)
 
-    def of(self, one: InstanceIdentity) -> Change | None:
-        found = self._found.get(_key(one))
-        return found if found is not None and found.uid == one.uid else None
+    def of(self, owner: InstanceIdentity) -> Change | None:
+        change = self._found.get(_key(owner))
+        return change if change is not None and change.uid == owner.uid else None
 
-    def add(self, one: InstanceIdentity, before: Record, after: Record) -> None:
+    def add(self, owner: InstanceIdentity, before: Record, after: Record) -> None:
         """Record that somebody else has changed the record of an Instance."""
         places = dict.fromkeys([*before.entries, *after.entries])
-        found = {place: (before.get(place), after.get(place)) for place in places}
-        differing = {place: pair for place, pair in found.items() if pair[0] != pair[1]}
-        change = Change(one.uid, differing, (before.complete, after.complete))
-        earlier = self.of(one)
-        self._found[_key(one)] = change if earlier is None else change.following(earlier)
+        states = {place: (before.get(place), after.get(place)) for place in places}
+        differing = {place: pair for place, pair in states.items() if pair[0] != pair[1]}
+        change = Change(owner.uid, differing, (before.complete, after.complete))
+        earlier = self.of(owner)
+        self._found[_key(owner)] = change if earlier is None else change.following(earlier)
 
-    def is_repaired(self, one: InstanceIdentity, change: Change) -> None:
+    def is_repaired(self, owner: InstanceIdentity, change: Change) -> None:
         """Forget a change that was restored, unless another one came meanwhile."""
-        if self.of(one) is change:
-            del self._found[_key(one)]
+        if self.of(owner) is change:
+            del self._found[_key(owner)]
 
     def forget(self, key: Key) -> None:
         """Forget the change of a record that nobody needs."""
@@ -105,8 +105,8 @@ class Damage:
             del self._restored[next(iter(self._restored))]
 
 
-def _key(one: InstanceIdentity) -> Key:
-    return Key(one.namespace, one.name)
+def _key(owner: InstanceIdentity) -> Key:
+    return Key(owner.namespace, owner.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,17 +118,17 @@ class IgnoredEntries:
     _told: dict[Key, tuple[str, int]] = field(default_factory=dict)
     """uid of the Instance and number of entries; each task of a run asks at each turn."""
 
-    def tell(self, one: InstanceIdentity) -> None:
+    def tell(self, owner: InstanceIdentity) -> None:
         """Queue the Warning if entries are left out; once for each number of them.
 
         The next write drops them, so it is told before that.
         """
-        key, number = Key(one.namespace, one.name), self.inventories.ignored(one)
+        key, number = Key(owner.namespace, owner.name), self.inventories.ignored(owner)
         if not number:
             self.forget(key)
-        elif self._told.get(key) != (one.uid, number):
-            self._told[key] = one.uid, number
-            self.events.note(one, one.uid, "Warning", "InventoryIgnored", _text(number))
+        elif self._told.get(key) != (owner.uid, number):
+            self._told[key] = owner.uid, number
+            self.events.note(owner, owner.uid, "Warning", "InventoryIgnored", _text(number))
 
     def forget(self, key: Key) -> None:
         """Forget what was told of an Instance that does not exist any more."""

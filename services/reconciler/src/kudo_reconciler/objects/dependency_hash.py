@@ -61,17 +61,19 @@ class DependencyHasher:
             TransientTaskError: a dependency could not be read, or no worker process was available.
         """
         digests: Digests = {}
-        for one in desired:
-            dependency = as_dependency(one)
+        for item in desired:
+            dependency = as_dependency(item)
             if dependency is None:
                 continue
-            if not one.only_created:
-                digests[dependency] = await context.digest(one.target, live=False)
-            elif one.place in stored:
-                digests[dependency] = await context.digest(stored[one.place], live=True)
+            if not item.only_created:
+                digests[dependency] = await context.digest(item.target, live=False)
+            elif item.place in stored:
+                digests[dependency] = await context.digest(stored[item.place], live=True)
             # A digest that is computed at once takes up to 16 ms, and there may be many.
             await asyncio.sleep(0)
-        return [await self._one(one, digests, context) async for one in paced(desired, FEW_AT_ONCE)]
+        return [
+            await self._one(item, digests, context) async for item in paced(desired, FEW_AT_ONCE)
+        ]
 
     async def _one(self, desired: Desired, digests: Digests, context: RunContext) -> Desired:
         dependency = as_dependency(desired)
@@ -83,10 +85,10 @@ class DependencyHasher:
         used = dependencies_of(desired.target)
         if not used or not desired.resource.namespaced:
             return desired
-        for one in used:
-            if one not in digests:
-                digests[one] = await self._live(one, context)
-        value = dependencies_hash([digests[one] for one in used])
+        for dependency in used:
+            if dependency not in digests:
+                digests[dependency] = await self._live(dependency, context)
+        value = dependencies_hash([digests[dependency] for dependency in used])
         return replace(desired, target=with_dependencies_hash(desired.target, value))
 
     async def _live(self, dependency: Dependency, context: RunContext) -> bytes:
@@ -98,7 +100,7 @@ class DependencyHasher:
         if not dependency.name:
             return MISSING
         try:
-            found = await self.observer.body(
+            live = await self.observer.body(
                 _RESOURCES[dependency.kind],
                 context.instance.metadata.namespace,
                 dependency.name,
@@ -108,9 +110,9 @@ class DependencyHasher:
             why = error_text(error, _RESOURCES[dependency.kind])
             text = f"failed to add dependencies hash: {dependency.kind} {dependency.name}: {why}"
             raise TransientTaskError("TaskEnhancementError", text) from error
-        if found is None:
+        if live is None:
             return MISSING
-        return await context.digest(found, live=True)
+        return await context.digest(live, live=True)
 
 
 def as_dependency(desired: Desired) -> Dependency | None:

@@ -176,7 +176,7 @@ class Observer:
 
     def informers(self) -> list[Informer]:
         """Return the informers that have synced; may be called from any thread."""
-        return [one for one in self._informers.running() if one.has_synced]
+        return [informer for informer in self._informers.running() if informer.has_synced]
 
     def watched(self, resource: Resource) -> bool:
         return self._informer(resource) is not None
@@ -230,9 +230,9 @@ class Observer:
             resource, namespace, client=client
         ):
             # Again: it may have changed during the review.
-            found = self._cached(resource, namespace, name)
-            if found is not None:
-                return found
+            cached = self._cached(resource, namespace, name)
+            if cached is not None:
+                return cached
         return await self.body(resource, namespace, name, client=client)
 
     async def may_tell(self, resource: Resource, namespace: str | None, *, client: Client) -> bool:
@@ -283,12 +283,12 @@ class Observer:
         # A watch that cannot be opened is retried with delays that grow.
         if informer is None or informer.error is not None:
             return False
-        found = informer.get(namespace, name)
-        if found is None:
+        cached = informer.get(namespace, name)
+        if cached is None:
             return False
-        if by in _instances_of(found):
+        if by in _instances_of(cached):
             return True
-        if self._inventories is None or resource.namespaced or not _has_unlisted(found):
+        if self._inventories is None or resource.namespaced or not _has_unlisted(cached):
             return False
         return self._inventories.is_shared_by_name(*by, place_of(resource, None, name))
 
@@ -324,8 +324,8 @@ class Observer:
         if informer is None:
             return
         namespace, name = metadata.get("namespace"), metadata["name"]
-        known = informer.get(namespace, name)
-        if known is not None and known["metadata"]["uid"] == metadata["uid"]:
+        cached = informer.get(namespace, name)
+        if cached is not None and cached["metadata"]["uid"] == metadata["uid"]:
             informer.observe_gone(namespace, name)
 
     @contextmanager
@@ -376,13 +376,13 @@ class Observer:
             if len(self._gone) > _REMEMBERED:
                 self._gone.popitem(last=False)
         concerned, others = _concerned(delta)
-        for one in concerned:
-            self.own.changed(self._write_key(resource, delta, one), delta)
+        for key in concerned:
+            self.own.changed(self._write_key(resource, delta, key), delta)
         if others and self._spread is not None:
             self._tell_others(self._spread, resource, delta, concerned)
 
     def _tell_others(
-        self, spread: Spread, resource: Resource, delta: Delta, told: set[Key]
+        self, spread: Spread, resource: Resource, delta: Delta, concerned: set[Key]
     ) -> None:
         """Tell the Instances that share an object and that its annotation does not list.
 
@@ -391,17 +391,17 @@ class Observer:
         """
         place = place_of(resource, None, delta.object["metadata"]["name"])
         writing = self._writers(resource, delta)
-        for one in writing - told:
-            self.own.changed(self._write_key(resource, delta, one), delta)
-        spread.tell(place, frozenset(writing | told))
+        for key in writing - concerned:
+            self.own.changed(self._write_key(resource, delta, key), delta)
+        spread.tell(place, frozenset(writing | concerned))
 
     def _writers(self, resource: Resource, delta: Delta) -> set[Key]:
         """Return the Instances whose write to an object is in flight."""
         place = (_kind(resource), *store_key(delta.object))
         return {key[-1] for key in self.own.in_flight() if key[:-1] == place}
 
-    def _write_key(self, resource: Resource, delta: Delta, one: Key) -> _WriteKey:
-        return (_kind(resource), *store_key(delta.object), one)
+    def _write_key(self, resource: Resource, delta: Delta, key: Key) -> _WriteKey:
+        return (_kind(resource), *store_key(delta.object), key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -519,11 +519,11 @@ def _instances_of(obj: JsonObject) -> list[Key]:
     metadata = obj["metadata"]
     namespace = metadata.get("namespace")
     if not namespace:
-        return [Key(one.namespace, one.name) for one in sharers(metadata)]
+        return [Key(instance.namespace, instance.name) for instance in sharers(metadata)]
     name = (metadata.get("labels") or {}).get(names.LABEL_INSTANCE)
     return [Key(namespace, name)] if name else []
 
 
 def _instance_of(obj: JsonObject) -> list[str]:
     """Index of the objects by their Instances, as `namespace/name`."""
-    return [str(one) for one in _instances_of(obj)]
+    return [str(key) for key in _instances_of(obj)]

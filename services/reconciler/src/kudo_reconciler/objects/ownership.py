@@ -81,7 +81,7 @@ class Ownership:
     sharers: Sharers
 
     async def claim(
-        self, desired: Desired, known: JsonObject, instance: Instance
+        self, desired: Desired, existing: JsonObject, instance: Instance
     ) -> tuple[Claim, tuple[str, ...]]:
         """Return the claim of an Instance to an existing object, and others that share the object.
 
@@ -90,13 +90,13 @@ class Ownership:
             TransientTaskError: its owner is an earlier Instance of this name, which was deleted.
             KubeError: the Instances that share it could not be read.
         """
-        _refuse_foreign_controller(desired, known, instance)
+        _refuse_foreign_controller(desired, existing, instance)
         if not desired.resource.namespaced:
-            metadata, place = known["metadata"], place_of(desired.resource, None, desired.name)
+            metadata, place = existing["metadata"], place_of(desired.resource, None, desired.name)
             others = await self.sharers.others(metadata, place, identity(instance))
             return claim(metadata, instance, others)
-        retention, uid = retained_by(known["metadata"]), instance.metadata.uid
-        if is_owned(known, uid):
+        retention, uid = retained_by(existing["metadata"]), instance.metadata.uid
+        if is_owned(existing, uid):
             # A restored backup may have brought back an owner reference that it must not have.
             kept = retention is not None and retention.uid == uid and retention.adopted
             return (Claim.KEPT if kept else Claim.OURS), ()
@@ -105,7 +105,7 @@ class Ownership:
             existed = retention.adopted or retention.uid != uid
             keeps_data = holds_data(desired.resource.group, desired.resource.kind)
             return (Claim.KEPT if existed and keeps_data else Claim.OURS), ()
-        return (await self._unowned(desired, known, instance)), ()
+        return (await self._unowned(desired, existing, instance)), ()
 
     async def _check_retained(
         self, desired: Desired, retention: Retention, instance: Instance
@@ -124,7 +124,7 @@ class Ownership:
                 return
         raise FatalTaskError("ObjectRetained", _retained_for_another(desired, retention))
 
-    async def _unowned(self, desired: Desired, known: JsonObject, instance: Instance) -> Claim:
+    async def _unowned(self, desired: Desired, existing: JsonObject, instance: Instance) -> Claim:
         """Return the claim of an Instance to an object of its namespace that has no owner.
 
         Raises:
@@ -133,7 +133,7 @@ class Ownership:
         if not holds_data(desired.resource.group, desired.resource.kind):
             return Claim.FOREIGN
         # All Instances share our field manager, so the API server reports no conflict between them.
-        name, metadata = applied_by(known["metadata"], written_by(known)), instance.metadata
+        name, metadata = applied_by(existing["metadata"], written_by(existing)), instance.metadata
         if name == metadata.name:
             return Claim.KEPT
         if name and await self.sharers.at(Key(metadata.namespace, name)) is not None:
@@ -144,7 +144,7 @@ class Ownership:
         return Claim.FOREIGN
 
     async def shared(
-        self, desired: Desired, known: JsonObject | None, instance: Instance
+        self, desired: Desired, existing: JsonObject | None, instance: Instance
     ) -> JsonObject:
         """Return the object to send, with the annotation that tells who shares it.
 
@@ -154,7 +154,7 @@ class Ownership:
         if desired.resource.namespaced:
             return desired.target
         metadata, place = desired.target["metadata"], place_of(desired.resource, None, desired.name)
-        before = None if known is None else known["metadata"]
+        before = None if existing is None else existing["metadata"]
         sharing = await self.sharers.joined(before, place, identity(instance))
         annotations = {
             **(metadata.get("annotations") or {}),
@@ -188,8 +188,8 @@ def is_applied(obj: JsonObject, resource: Resource, instance: Instance) -> bool:
     return applied_by(obj["metadata"], written_by(obj)) == instance.metadata.name
 
 
-def _refuse_foreign_controller(desired: Desired, known: JsonObject, instance: Instance) -> None:
-    controller = controller_of(known)
+def _refuse_foreign_controller(desired: Desired, existing: JsonObject, instance: Instance) -> None:
+    controller = controller_of(existing)
     if controller is None or controller.get("uid") == instance.metadata.uid:
         return
     kind, name = controller.get("kind"), controller.get("name")
@@ -222,12 +222,12 @@ def keeps_data(desired: Desired) -> bool:
     return holds_data(desired.resource.group, desired.resource.kind)
 
 
-def former(desired: Desired, known: JsonObject, instance: Instance) -> Retention | None:
+def former(desired: Desired, existing: JsonObject, instance: Instance) -> Retention | None:
     """Return the former Instance whose retained object ours takes over; None if it takes none."""
-    retention, uid = retained_by(known["metadata"]), instance.metadata.uid
+    retention, uid = retained_by(existing["metadata"]), instance.metadata.uid
     if retention is None or not desired.resource.namespaced:
         return None
-    return None if retention.uid == uid or is_owned(known, uid) else retention
+    return None if retention.uid == uid or is_owned(existing, uid) else retention
 
 
 def not_owned(desired: Desired, instance: Instance) -> Desired:
@@ -273,11 +273,11 @@ def _fate(adopted: Desired) -> str:
     return "stays when the Instance is deleted"
 
 
-def mark_changes(known: JsonObject, target: JsonObject, uid: str) -> list[JsonObject]:
+def mark_changes(existing: JsonObject, target: JsonObject, uid: str) -> list[JsonObject]:
     """Return the operations of a JSON patch that give an object the marks of another one.
 
     Args:
-        known: The object as the API server has it.
+        existing: The object as the API server has it.
         target: As it would be applied.
         uid: Of the Instance: owner references to others stay.
 
@@ -285,14 +285,14 @@ def mark_changes(known: JsonObject, target: JsonObject, uid: str) -> list[JsonOb
         Empty if the marks are the same. No operation quotes other annotations: `kubectl apply`
         stores the values of a Secret in one.
     """
-    live, wanted = known["metadata"], target["metadata"]
-    return [*_annotation_changes(live, wanted), *_owner_changes(live, wanted, uid)]
+    live, desired = existing["metadata"], target["metadata"]
+    return [*_annotation_changes(live, desired), *_owner_changes(live, desired, uid)]
 
 
 def _annotation_changes(
-    live: Mapping[str, Json], wanted: Mapping[str, Json]
+    live: Mapping[str, Json], desired: Mapping[str, Json]
 ) -> Iterator[JsonObject]:
-    before, after = _retention(live), _retention(wanted)
+    before, after = _retention(live), _retention(desired)
     if after and live.get("annotations") is None:
         yield jsonpatch.add("/metadata/annotations", after)
         return
@@ -313,11 +313,11 @@ def _retention(metadata: Mapping[str, Json]) -> dict[str, Json]:
 
 
 def _owner_changes(
-    live: Mapping[str, Json], wanted: Mapping[str, Json], uid: str
+    live: Mapping[str, Json], desired: Mapping[str, Json], uid: str
 ) -> Iterator[JsonObject]:
-    before, after = live.get("ownerReferences") or [], wanted.get("ownerReferences") or []
-    others = [one for one in before if one.get("uid") != uid]
-    ours = [one for one in after if one.get("uid") == uid]
+    before, after = live.get("ownerReferences") or [], desired.get("ownerReferences") or []
+    others = [owner for owner in before if owner.get("uid") != uid]
+    ours = [owner for owner in after if owner.get("uid") == uid]
     if bool(ours) != (len(others) < len(before)):
         yield jsonpatch.add("/metadata/ownerReferences", [*others, *ours])
 

@@ -77,50 +77,50 @@ class Pruner:
     recorder: Recorder
 
     async def prune(
-        self, instance: Instance, may_delete: MayDelete, known: Collection[Place]
+        self, instance: Instance, may_delete: MayDelete, staying: Collection[Place]
     ) -> Pruned:
         """Delete the orphans of an Instance, and take them off the record.
 
         Args:
             instance: The Instance.
             may_delete: Whether an object may be deleted.
-            known: Orphans that are known to stay, and are not looked at again.
+            staying: Orphans that are known to stay, and are not looked at again.
 
         Raises:
             TaskError: its account cannot be used.
             KubeError: the record could not be read or written.
         """
-        one, done = identity(instance), Pruned()
+        owner, done = identity(instance), Pruned()
         # A former leader may have begun a run that applies one of them again.
-        record = await self.recorder.inventories.current(one) or Record()
-        orphans = [entry for entry in in_order(all_orphans(record)) if entry.place not in known]
+        record = await self.recorder.inventories.current(owner) or Record()
+        orphans = [entry for entry in in_order(all_orphans(record)) if entry.place not in staying]
         if not orphans:
             return done
         client = await self.accounts.acting_for(instance)
         done.unfinished = len(orphans) > _AT_ONCE
         try:
             for entry in orphans[:_AT_ONCE]:
-                await self._prune(entry, one, client, may_delete, done)
+                await self._prune(entry, owner, client, may_delete, done)
         except Stopped:
             done.unfinished = True
-        await self._forget(one, [*done.deleted, *done.gone, *done.shared])
+        await self._forget(owner, [*done.deleted, *done.gone, *done.shared])
         return done
 
-    async def _forget(self, one: InstanceIdentity, places: Collection[Place]) -> None:
+    async def _forget(self, owner: InstanceIdentity, places: Collection[Place]) -> None:
         """Take objects off the record, unless a run has applied them again."""
         if not places:
             return
 
         def change(record: Record) -> Record:
-            found = (entry for place in places if (entry := record.get(place)) is not None)
-            return record.without(entry.place for entry in found if entry.orphaned_by)
+            present = (entry for place in places if (entry := record.get(place)) is not None)
+            return record.without(entry.place for entry in present if entry.orphaned_by)
 
-        await self.recorder.save(one, change)
+        await self.recorder.save(owner, change)
 
     async def _prune(
         self,
         entry: Entry,
-        one: InstanceIdentity,
+        owner: InstanceIdentity,
         client: Client,
         may_delete: MayDelete,
         done: Pruned,
@@ -137,7 +137,7 @@ class Pruner:
                 # With its kind an object goes, too.
                 done.gone.append(place)
                 return
-            await self._decide(entry, resource, one, client, may_delete, done)
+            await self._decide(entry, resource, owner, client, may_delete, done)
         except Forbidden as error:
             done.refused = True
             done.kept[place] = error_text(error, _about(entry))
@@ -152,7 +152,7 @@ class Pruner:
         self,
         entry: Entry,
         resource: Resource,
-        one: InstanceIdentity,
+        owner: InstanceIdentity,
         client: Client,
         may_delete: MayDelete,
         done: Pruned,
@@ -163,22 +163,22 @@ class Pruner:
                 live = await client.get(
                     resource, place.name, namespace=namespace, metadata_only=True
                 )
-                if is_given_up(entry, live["metadata"], one):
+                if is_given_up(entry, live["metadata"], owner):
                     done.gone.append(place)
                     return
-                why = why_kept(entry, live["metadata"], one, shared_with=None)
+                why = why_kept(entry, live["metadata"], owner, shared_with=None)
                 if why:
                     done.kept[place] = why
                     return
                 if not may_delete(place):
                     raise Stopped
                 if entry.cluster_scoped:
-                    live, other = await self.shares.give_up(resource, live, one, client=client)
+                    live, other = await self.shares.give_up(resource, live, owner, client=client)
                     if other is not None:
                         done.shared[place] = other
                         return
                 if not live["metadata"].get("deletionTimestamp"):
-                    await self._delete(resource, live, one, client)
+                    await self._delete(resource, live, owner, client)
                     done.deleted.append(place)
                     return
             except NotFound as error:
@@ -195,9 +195,9 @@ class Pruner:
         done.kept[place] = "it keeps changing"
 
     async def _delete(
-        self, resource: Resource, live: JsonObject, one: InstanceIdentity, client: Client
+        self, resource: Resource, live: JsonObject, owner: InstanceIdentity, client: Client
     ) -> None:
-        metadata, author = live["metadata"], Key(one.namespace, one.name)
+        metadata, author = live["metadata"], Key(owner.namespace, owner.name)
         name, namespace = metadata["name"], metadata.get("namespace")
         with self.observer.writing(resource, namespace, name, author) as write:
             answer = await client.delete(

@@ -53,16 +53,16 @@ class Wanted:
 
     @classmethod
     async def of(
-        cls, entries: Iterable[Entry], known: Record | None, context: RunContext
+        cls, entries: Iterable[Entry], record: Record | None, context: RunContext
     ) -> "Wanted":
         """Compare entries with a record; of several of one object the last one counts."""
-        found = cls(known or Record(), context.recorded)
+        planned = cls(record or Record(), context.recorded)
         namespace = context.instance.metadata.namespace
         async for entry in paced(entries):
-            found.entries[entry.place] = entry
-        async for entry in paced(list(found.entries.values())):
-            found._compare(entry, namespace)
-        return found
+            planned.entries[entry.place] = entry
+        async for entry in paced(list(planned.entries.values())):
+            planned._compare(entry, namespace)
+        return planned
 
     @property
     def places(self) -> Iterable[Place]:
@@ -79,14 +79,14 @@ class Wanted:
         return record.merged(entries)
 
     def _compare(self, entry: Entry, namespace: str) -> None:
-        known = self.known.get(entry.place)
-        if entry.says_as_much_as(known):
+        stored = self.known.get(entry.place)
+        if entry.says_as_much_as(stored):
             return
         if not can_be_recorded(entry, namespace):
             self.refused = True
             del self.entries[entry.place]
             return
-        self.changed.append(entry if known is None else continued(entry, known))
+        self.changed.append(entry if stored is None else continued(entry, stored))
         self.lacking = self.lacking or not self.known.covers(entry, self.recorded)
 
 
@@ -165,13 +165,13 @@ class Recorder:
     damage: Damage = field(default_factory=Damage)
     locks: KeyedLocks[str] = field(default_factory=KeyedLocks)
 
-    def of(self, one: InstanceIdentity) -> Record:
+    def of(self, owner: InstanceIdentity) -> Record:
         """Return the record of an Instance as it is cached; empty if there is none."""
-        return self.inventories.cached(one) or Record()
+        return self.inventories.cached(owner) or Record()
 
-    def is_damaged(self, one: InstanceIdentity) -> bool:
+    def is_damaged(self, owner: InstanceIdentity) -> bool:
         """Return whether others have changed the record of an Instance, until it is restored."""
-        return self.damage.of(one) is not None
+        return self.damage.of(owner) is not None
 
     async def expect(
         self, context: RunContext, entries: Collection[Entry], others: OtherTasks
@@ -191,26 +191,26 @@ class Recorder:
             TransientTaskError: the record could not be written; nothing may be sent.
             Superseded, Suspended: the run may not write any more.
         """
-        one = identity(context.instance)
-        self.ignored.tell(one)
-        async with self.locks.of(one.uid):
-            if await self._covers(one, entries, context.recorded):
+        owner = identity(context.instance)
+        self.ignored.tell(owner)
+        async with self.locks.of(owner.uid):
+            if await self._covers(owner, entries, context.recorded):
                 return
-            entries, known = await others(), self.inventories.cached(one)
-            wanted = await Wanted.of(entries, known, context)
-            found = await Answers.of(context.answers, known)
+            entries, cached = await others(), self.inventories.cached(owner)
+            planned = await Wanted.of(entries, cached, context)
+            answers = await Answers.of(context.answers, cached)
             await self._save(
-                one, lambda record: self._expecting(context, one, wanted, found, record)
+                owner, lambda record: self._expecting(context, owner, planned, answers, record)
             )
-            context.recorded.update(wanted.places)
+            context.recorded.update(planned.places)
 
     async def ended(
-        self, one: InstanceIdentity, change: Change, answers: dict[Place, Answer]
+        self, owner: InstanceIdentity, change: Change, answers: dict[Place, Answer]
     ) -> Record:
         """Change the record at the end of a run, and return it.
 
         Args:
-            one: The Instance.
+            owner: The Instance.
             change: What leaves the record, and what becomes an orphan.
             answers: What is known of the objects that the run has applied: it is stored if
                 something else is, if the run has adopted one of them, or if others may share it.
@@ -218,20 +218,20 @@ class Recorder:
         Raises:
             KubeError: a request failed.
         """
-        self.ignored.tell(one)
-        found = await Answers.of(answers, self.inventories.cached(one))
+        self.ignored.tell(owner)
+        prepared = await Answers.of(answers, self.inventories.cached(owner))
 
         def with_answers(record: Record) -> Record:
             after = change(record)
             unchanged = after == record and not must_be_stored(record, answers)
-            return after if unchanged else found.added(after)
+            return after if unchanged else prepared.added(after)
 
-        return await self.save(one, with_answers)
+        return await self.save(owner, with_answers)
 
-    async def save(self, one: InstanceIdentity, change: Change) -> Record:
+    async def save(self, owner: InstanceIdentity, change: Change) -> Record:
         """Change the record of an Instance; see `InventoryStore.save`."""
-        async with self.locks.of(one.uid):
-            return await self._restoring(one, change)
+        async with self.locks.of(owner.uid):
+            return await self._restoring(owner, change)
 
     def forget(self, key: Key) -> None:
         """Forget what is known of an Instance that does not exist any more."""
@@ -251,23 +251,23 @@ class Recorder:
         Returns:
             The Instance if its record was changed.
         """
-        one = _owner(uid, delta)
-        if one is None:
+        owner = _owner(uid, delta)
+        if owner is None:
             return None
         if delta.kind != "deleted" and not self._is_of_others(uid, delta.object):
             return None
-        before, after = self.inventories.change(one, delta)
+        before, after = self.inventories.change(owner, delta)
         if before in (after, Record()):
             return None
-        self.damage.add(one, before, after)
-        return one
+        self.damage.add(owner, before, after)
+        return owner
 
     def _is_of_others(self, uid: str, obj: JsonObject) -> bool:
         inventories = self.inventories
         return inventories.freshness.is_of_this_term(obj) and not inventories.is_own(uid, obj)
 
     async def _covers(
-        self, one: InstanceIdentity, entries: Collection[Entry], recorded: Collection[Place]
+        self, owner: InstanceIdentity, entries: Collection[Entry], recorded: Collection[Place]
     ) -> bool:
         """Return whether entries are on record as they are, also by what former leaders wrote.
 
@@ -275,34 +275,34 @@ class Recorder:
         run has put on record is not written again. What somebody else has written is about to be
         taken back, so it covers nothing.
         """
-        if self.is_damaged(one):
+        if self.is_damaged(owner):
             return False
-        record = self.inventories.cached(one)
+        record = self.inventories.cached(owner)
         if record is None or not await covers(record, entries, recorded):
             return False
         try:
-            record = await self.inventories.current(one)
+            record = await self.inventories.current(owner)
         except NotLeading:
             raise
         except KubeError as error:
-            raise _task_error(one, error) from None
+            raise _task_error(owner, error) from None
         return record is not None and await covers(record, entries, recorded)
 
     def _expecting(
         self,
         context: RunContext,
-        one: InstanceIdentity,
-        wanted: Wanted,
+        owner: InstanceIdentity,
+        planned: Wanted,
         answers: Answers,
         record: Record,
     ) -> Record:
         check_may_write(context)
-        begins = self.inventories.cached(one) is None
+        begins = self.inventories.cached(owner) is None
         if begins and context.instance.metadata.deleting:
             return record
         complete = record.complete or (begins and context.is_first_run)
-        complete = complete and not wanted.refused
-        changed = wanted.merged(record)
+        complete = complete and not planned.refused
+        changed = planned.merged(record)
         if changed is record and complete == record.complete:
             # Of an object of two tasks one is on record: the other one does not write for its sake.
             return record
@@ -310,22 +310,22 @@ class Recorder:
             raise _too_many(len(changed))
         return answers.added(replace(changed, complete=complete))
 
-    async def _save(self, one: InstanceIdentity, change: Change) -> None:
+    async def _save(self, owner: InstanceIdentity, change: Change) -> None:
         try:
-            await self._restoring(one, change)
+            await self._restoring(owner, change)
         except NotLeading:
             raise
         except KubeError as error:
             # Without its cause: that the account of the run lacks a right would be told otherwise.
-            raise _task_error(one, error) from None
+            raise _task_error(owner, error) from None
 
-    async def _restoring(self, one: InstanceIdentity, change: Change) -> Record:
+    async def _restoring(self, owner: InstanceIdentity, change: Change) -> Record:
         """Save a change, and with it what somebody else has taken from the record."""
-        found = self.damage.of(one)
-        if found is None:
-            return await self.inventories.save(one, change)
-        record = await self.inventories.save(one, lambda record: change(found.repaired(record)))
-        self.damage.is_repaired(one, found)
+        damage = self.damage.of(owner)
+        if damage is None:
+            return await self.inventories.save(owner, change)
+        record = await self.inventories.save(owner, lambda record: change(damage.repaired(record)))
+        self.damage.is_repaired(owner, damage)
         return record
 
 
@@ -359,8 +359,8 @@ def _too_many(objects: int) -> FatalTaskError:
     return FatalTaskError("TooManyObjects", text)
 
 
-def _task_error(one: InstanceIdentity, error: KubeError) -> TransientTaskError:
-    what = f"what it applies cannot be recorded in namespace {one.namespace}"
+def _task_error(owner: InstanceIdentity, error: KubeError) -> TransientTaskError:
+    what = f"what it applies cannot be recorded in namespace {owner.namespace}"
     text = f"{what}, so nothing is sent: {error}"
     advice = what_lacks(error)
     return TransientTaskError("InventoryNotWritten", f"{text}; {advice}" if advice else text)

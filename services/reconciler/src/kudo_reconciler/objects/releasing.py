@@ -78,42 +78,42 @@ class ClusterObjects:
         Raises:
             KubeError: a request failed; it is safe to retry.
         """
-        one, client = identity(instance), await self._client(instance)
+        sharer, client = identity(instance), await self._client(instance)
         if client is None:
             return
         released = Released()
-        found, unlisted = await self._found(one, client, released)
-        await self.shares.give_up_all(found, one)
-        for resource, obj in found:
+        shared, unlisted = await self._found(sharer, client, released)
+        await self.shares.give_up_all(shared, sharer)
+        for resource, obj in shared:
             try:
-                if not await self._release(resource, obj, one, client):
+                if not await self._release(resource, obj, sharer, client):
                     released.kept.append(_named(resource, obj))
             except Forbidden as error:
                 if client.identity is None:
                     raise
                 released.refuse(_named(resource, obj), error)
-        await self._report_kept(one, released.kept)
+        await self._report_kept(sharer, released.kept)
         user = "the reconciler" if client.identity is None else client.identity.user
-        self._report_left(one, user, released.left, unlisted)
+        self._report_left(sharer, user, released.left, unlisted)
 
     async def _found(
-        self, one: InstanceIdentity, client: Client, released: Released
+        self, sharer: InstanceIdentity, client: Client, released: Released
     ) -> tuple[list[Found], list[Resource]]:
         """Return the objects that an Instance shares, and kinds that may have more of them."""
-        on_record = await self.recorded.of(one, client)
+        on_record = await self.recorded.of(sharer, client)
         if on_record is not None:
             for place, error in on_record.refused.items():
                 released.refuse(str(place), error)
             return on_record.found, []
-        found, unlisted = await self._all_shared_by(one, client)
+        shared, unlisted = await self._all_shared_by(sharer, client)
         if client.identity is None:
-            return found, []
-        found += [
+            return shared, []
+        shared += [
             (kind, obj)
-            for kind, obj in self.observer.shared(one.namespace, one.name)
-            if kind in unlisted and is_listed(obj["metadata"], one)
+            for kind, obj in self.observer.shared(sharer.namespace, sharer.name)
+            if kind in unlisted and is_listed(obj["metadata"], sharer)
         ]
-        return found, [] if found else unlisted
+        return shared, [] if shared else unlisted
 
     async def _client(self, instance: Instance) -> Client | None:
         """Return a client that acts as the account of an Instance; None if it cannot be used.
@@ -129,8 +129,8 @@ class ClusterObjects:
                 raise cause from None
             text = f"its cluster-scoped objects are not released, and stay: {error}"
             log.warning("not released", extra={"error": str(error)})
-        one = identity(instance)
-        self._warn(one, text)
+        sharer = identity(instance)
+        self._warn(sharer, text)
         return None
 
     async def forget(self, key: Key) -> None:
@@ -147,21 +147,21 @@ class ClusterObjects:
             return
         present = await self.shares.sharers.at(key)
         for resource, obj in shared:
-            for one in sharers(obj["metadata"]):
-                if (one.namespace, one.name) == key and one != present:
-                    await self._forget(resource, obj, one)
-                    kept.setdefault(one, []).append(_named(resource, obj))
-        for one, resource, obj in unlisted:
-            if one != present:
-                kept.setdefault(one, []).append(_named(resource, obj))
-        for one, objects in kept.items():
-            await self._report_kept(one, objects)
+            for sharer in sharers(obj["metadata"]):
+                if (sharer.namespace, sharer.name) == key and sharer != present:
+                    await self._forget(resource, obj, sharer)
+                    kept.setdefault(sharer, []).append(_named(resource, obj))
+        for sharer, resource, obj in unlisted:
+            if sharer != present:
+                kept.setdefault(sharer, []).append(_named(resource, obj))
+        for sharer, objects in kept.items():
+            await self._report_kept(sharer, objects)
 
-    async def _forget(self, resource: Resource, obj: JsonObject, one: InstanceIdentity) -> None:
+    async def _forget(self, resource: Resource, obj: JsonObject, sharer: InstanceIdentity) -> None:
         """Remove an Instance that is gone, and whose account is not known, from the sharers."""
         client, mode = self.accounts.client, self.accounts.mode
         try:
-            await self.shares.unlist(resource, obj, one, client=client)
+            await self.shares.unlist(resource, obj, sharer, client=client)
         except Forbidden as error:
             if mode is Tenancy.COMPAT:
                 raise
@@ -170,7 +170,7 @@ class ClusterObjects:
             log.info("sharer not removed", extra=fields)
 
     async def _all_shared_by(
-        self, one: InstanceIdentity, client: Client
+        self, sharer: InstanceIdentity, client: Client
     ) -> tuple[list[tuple[Resource, JsonObject]], list[Resource]]:
         """Return the objects that an Instance shares, and the kinds that may not be listed.
 
@@ -181,48 +181,50 @@ class ClusterObjects:
 
         async def find(resource: Resource) -> list[JsonObject]:
             async with some:
-                return await self._shared_by(one, resource, client, unlisted)
+                return await self._shared_by(sharer, resource, client, unlisted)
 
         kinds = await self.discovery.cluster_scoped("list", "patch")
         searches = [asyncio.ensure_future(find(kind)) for kind in kinds]
         try:
-            found = await asyncio.gather(*searches)
+            results = await asyncio.gather(*searches)
         finally:
             # If one failed, the others are not needed any more.
             for search in searches:
                 search.cancel()
-        objects = [(kind, obj) for kind, objs in zip(kinds, found, strict=True) for obj in objs]
+        objects = [(kind, obj) for kind, objs in zip(kinds, results, strict=True) for obj in objs]
         return objects, unlisted
 
     async def _shared_by(
         self,
-        one: InstanceIdentity,
+        sharer: InstanceIdentity,
         resource: Resource,
         client: Client,
         unlisted: list[Resource],
     ) -> list[JsonObject]:
         """Return the objects of a kind that an Instance shares; others are dropped page by page."""
-        found: list[JsonObject] = []
+        shared: list[JsonObject] = []
         try:
             async for page in client.pages(resource, label_selector=_SELECTOR, metadata_only=True):
-                found += [
-                    obj for obj in page.items if self._is_shared_by(one, resource, obj["metadata"])
+                shared += [
+                    obj
+                    for obj in page.items
+                    if self._is_shared_by(sharer, resource, obj["metadata"])
                 ]
         except (Forbidden, NotFound, MethodNotAllowed) as error:
             # Objects that may not be listed were not applied either, or the permission was revoked.
             log.debug("kind is not listed", extra={"kind": resource.kind, "why": str(error)})
             if isinstance(error, Forbidden):
                 unlisted.append(resource)
-        return found
+        return shared
 
     def _is_shared_by(
-        self, one: InstanceIdentity, resource: Resource, metadata: JsonObject
+        self, sharer: InstanceIdentity, resource: Resource, metadata: JsonObject
     ) -> bool:
         place = place_of(resource, None, metadata["name"])
-        return is_listed(metadata, one) or self.shares.recorder.of(one).get(place) is not None
+        return is_listed(metadata, sharer) or self.shares.recorder.of(sharer).get(place) is not None
 
     async def _release(
-        self, resource: Resource, obj: JsonObject, one: InstanceIdentity, client: Client
+        self, resource: Resource, obj: JsonObject, sharer: InstanceIdentity, client: Client
     ) -> bool:
         """Delete an object or remove the Instance from its sharers; return whether it is gone."""
         name = obj["metadata"]["name"]
@@ -231,10 +233,10 @@ class ClusterObjects:
                 if attempt:
                     obj = await client.get(resource, name)
                 if not goes_with_instance(resource.group, resource.kind, obj["metadata"]):
-                    await self.shares.unlist(resource, obj, one, client=client)
+                    await self.shares.unlist(resource, obj, sharer, client=client)
                     return False
-                obj, another = await self.shares.give_up(resource, obj, one, client=client)
-                return another is None and await self._delete(resource, obj, one, client)
+                obj, another = await self.shares.give_up(resource, obj, sharer, client=client)
+                return another is None and await self._delete(resource, obj, sharer, client)
             except NotFound:
                 return True
             except SharersUnknown:
@@ -244,9 +246,9 @@ class ClusterObjects:
         raise Conflict(f"{_named(resource, obj)} keeps changing", status=409)
 
     async def _delete(
-        self, resource: Resource, obj: JsonObject, one: InstanceIdentity, client: Client
+        self, resource: Resource, obj: JsonObject, sharer: InstanceIdentity, client: Client
     ) -> bool:
-        metadata, author = obj["metadata"], Key(one.namespace, one.name)
+        metadata, author = obj["metadata"], Key(sharer.namespace, sharer.name)
         try:
             with self.observer.writing(resource, None, metadata["name"], author) as write:
                 answer = await client.delete(
@@ -261,13 +263,13 @@ class ClusterObjects:
             return False
         return True
 
-    async def _report_kept(self, one: InstanceIdentity, kept: list[str]) -> None:
+    async def _report_kept(self, sharer: InstanceIdentity, kept: list[str]) -> None:
         if kept:
             text = f"these cluster-scoped objects stay: {', '.join(sorted(kept))}"
-            self.events.note(one, one.uid, "Normal", "ClusterResourcesKept", text)
+            self.events.note(sharer, sharer.uid, "Normal", "ClusterResourcesKept", text)
 
     def _report_left(
-        self, one: InstanceIdentity, user: str, left: list[str], unlisted: list[Resource]
+        self, sharer: InstanceIdentity, user: str, left: list[str], unlisted: list[Resource]
     ) -> None:
         """Write an event about what an account could not release."""
         texts = []
@@ -281,10 +283,10 @@ class ClusterObjects:
             )
         if texts:
             text = f"cluster-scoped objects are not released: {'; '.join(texts)}"
-            self._warn(one, text)
+            self._warn(sharer, text)
 
-    def _warn(self, one: InstanceIdentity, text: str) -> None:
-        self.events.note(one, one.uid, "Warning", "ClusterResourcesNotReleased", text)
+    def _warn(self, sharer: InstanceIdentity, text: str) -> None:
+        self.events.note(sharer, sharer.uid, "Warning", "ClusterResourcesNotReleased", text)
 
 
 def _named(resource: Resource, obj: JsonObject) -> str:

@@ -80,18 +80,18 @@ class Resolver:
             TransientTaskError: discovery failed, or the kind is not served yet.
         """
         try:
-            found = await self._find(manifest, purpose)
+            resolved = await self._find(manifest, purpose)
         except KindNotServed:
             await self._check_definition(manifest, context)
             raise
-        if found.removed:
-            old, new = manifest.object["apiVersion"], found.resource.api_version
+        if resolved.removed:
+            old, new = manifest.object["apiVersion"], resolved.resource.api_version
             text = (
                 f"{manifest} is written for {old}, which is no longer served: it is applied as "
                 f"{new}"
             )
             context.tell("Warning", "RemovedAPIVersion", text)
-        return found
+        return resolved
 
     async def look_ahead(self, manifest: Manifest) -> Resource:
         """Return the resource of an object that a later step applies, as far as it is known now.
@@ -201,11 +201,11 @@ async def served_kind(entry: Entry, discovery: Discovery) -> Resource | None:
         KubeError: discovery failed.
     """
     try:
-        found = await discovery.resolve(entry.api_version, entry.place.kind)
+        resource = await discovery.resolve(entry.api_version, entry.place.kind)
     except UnknownKind:
         versions = await discovery.versions(entry.place.group, entry.place.kind)
         if not versions:
             return None
-        found = versions[0]
+        resource = versions[0]
     # Somebody may have written the entry by hand.
-    return found if found.namespaced != entry.cluster_scoped else None
+    return resource if resource.namespaced != entry.cluster_scoped else None

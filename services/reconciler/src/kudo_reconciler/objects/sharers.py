@@ -54,10 +54,10 @@ class Sharers:
     inventories: InventoryStore
     is_damaged: Callable[[InstanceIdentity], bool]
 
-    def is_cached(self, one: InstanceIdentity) -> bool:
+    def is_cached(self, instance: InstanceIdentity) -> bool:
         """Return whether an Instance exists in the cache, which may be behind."""
-        raw = self.instances.informer.get(one.namespace, one.name)
-        return raw is not None and raw["metadata"]["uid"] == one.uid
+        raw = self.instances.informer.get(instance.namespace, instance.name)
+        return raw is not None and raw["metadata"]["uid"] == instance.uid
 
     async def at(self, key: Key) -> InstanceIdentity | None:
         """Return the Instance of a name, read from the API server; None if there is none.
@@ -65,16 +65,16 @@ class Sharers:
         Raises:
             KubeError: the request failed.
         """
-        found = await self.instances.live(key)
-        return None if found is None else identity(found)
+        instance = await self.instances.live(key)
+        return None if instance is None else identity(instance)
 
-    async def exists(self, one: InstanceIdentity) -> bool:
+    async def exists(self, instance: InstanceIdentity) -> bool:
         """Return whether an Instance exists, read from the API server.
 
         Raises:
             KubeError: the request failed.
         """
-        return await self.at(Key(one.namespace, one.name)) == one
+        return await self.at(Key(instance.namespace, instance.name)) == instance
 
     async def existing(self, named: Sequence[InstanceIdentity]) -> list[InstanceIdentity]:
         """Return those Instances that exist, read from the API server.
@@ -85,8 +85,8 @@ class Sharers:
         existing = []
         for start in range(0, len(named), _AT_ONCE):
             some = named[start : start + _AT_ONCE]
-            found = await asyncio.gather(*map(self.exists, some))
-            existing += [one for one, exists in zip(some, found, strict=True) if exists]
+            answers = await asyncio.gather(*map(self.exists, some))
+            existing += [instance for instance, exists in zip(some, answers, strict=True) if exists]
         return existing
 
     # To apply an object
@@ -102,7 +102,7 @@ class Sharers:
         Raises:
             KubeError: a request failed.
         """
-        listed = [one for one in await self._listed(metadata) if one != ours]
+        listed = [instance for instance in await self._listed(metadata) if instance != ours]
         if sharers(metadata) and lists_all(metadata):
             return tuple(map(str, listed))
         if listed:
@@ -131,7 +131,7 @@ class Sharers:
             listed |= dict.fromkeys(self._some_on_record(place))
         return self._annotation(listed, place, ours)
 
-    def without(self, metadata: Metadata, place: Place, one: InstanceIdentity) -> str:
+    def without(self, metadata: Metadata, place: Place, instance: InstanceIdentity) -> str:
         """Return the annotation of an object that an Instance does not share any more.
 
         Empty if nobody else does. The Instances that are listed are not read.
@@ -143,7 +143,7 @@ class Sharers:
         if not lists_all(metadata):
             self._check_knows_all(place)
             listed |= dict.fromkeys(self._some_on_record(place))
-        listed.pop(one, None)
+        listed.pop(instance, None)
         return self._annotation(listed, place)
 
     def _some_on_record(self, place: Place) -> list[InstanceIdentity]:
@@ -164,12 +164,16 @@ class Sharers:
         everybody = {*listed, *first}
         if len(everybody) <= MOST_LISTED:
             return shared_by(everybody)
-        known = [one for one in listed if one not in first and self._has_share(one, place)]
-        unknown = everybody.difference(known)
-        return shared_by([*unknown, *known[: max(0, MOST_LISTED - len(unknown))]])
+        recorded = [
+            instance
+            for instance in listed
+            if instance not in first and self._has_share(instance, place)
+        ]
+        unknown = everybody.difference(recorded)
+        return shared_by([*unknown, *recorded[: max(0, MOST_LISTED - len(unknown))]])
 
-    def _has_share(self, one: InstanceIdentity, place: Place) -> bool:
-        return self.inventories.has_share(one, place)
+    def _has_share(self, instance: InstanceIdentity, place: Place) -> bool:
+        return self.inventories.has_share(instance, place)
 
     async def _listed(self, metadata: Metadata) -> list[InstanceIdentity]:
         """Return the Instances that an object lists and that exist.
@@ -178,9 +182,9 @@ class Sharers:
         from the list: the cache may just have been started.
         """
         listed = sharers(metadata)
-        unknown = [one for one in listed if not self.is_cached(one)]
+        unknown = [instance for instance in listed if not self.is_cached(instance)]
         gone = set(unknown).difference(await self.existing(unknown))
-        return [one for one in listed if one not in gone]
+        return [instance for instance in listed if instance not in gone]
 
     # To delete an object
 
@@ -198,10 +202,10 @@ class Sharers:
             KubeError: a request failed.
         """
         place = place_of(resource, None, str(metadata["name"]))
-        listed = [one for one in sharers(metadata) if one != ours]
-        found = await self._on_record_of(place, metadata, ours) or await self._unrecorded(listed)
-        if found is not None:
-            return found
+        listed = [instance for instance in sharers(metadata) if instance != ours]
+        sharer = await self._on_record_of(place, metadata, ours) or await self._unrecorded(listed)
+        if sharer is not None:
+            return sharer
         if not self.inventories.has_term:
             existing = await self.existing(listed)
             if existing:
@@ -223,7 +227,7 @@ class Sharers:
         uid, listed = str(metadata["uid"]), sharers(metadata)
         sources = [
             lambda: self._on_record(place, uid),
-            lambda: (one for one in listed if self._has_share(one, place)),
+            lambda: (instance for instance in listed if self._has_share(instance, place)),
         ]
         if not (listed and lists_all(metadata)):
             sources.append(lambda: self._on_record(place))
@@ -258,13 +262,13 @@ class Sharers:
 
     async def _unrecorded(self, listed: Iterable[InstanceIdentity]) -> InstanceIdentity | None:
         """Return a listed Instance that exists, and whose record does not tell what it shares."""
-        unknown = [one for one in listed if not self._is_complete(one)]
+        unknown = [instance for instance in listed if not self._is_complete(instance)]
         existing = await self.existing(unknown)
         return existing[0] if existing else None
 
-    def _is_complete(self, one: InstanceIdentity) -> bool:
-        record = self.inventories.cached(one)
-        return record is not None and record.complete and not self.is_damaged(one)
+    def _is_complete(self, instance: InstanceIdentity) -> bool:
+        record = self.inventories.cached(instance)
+        return record is not None and record.complete and not self.is_damaged(instance)
 
     async def _of_label(
         self, metadata: Metadata, ours: InstanceIdentity
@@ -273,21 +277,24 @@ class Sharers:
         name = instance_label(metadata)
         if not name:
             return None
-        found = await self.instances.client.list(
+        page = await self.instances.client.list(
             INSTANCES, field_selector=f"metadata.name={name}", metadata_only=True
         )
-        places = (obj["metadata"] for obj in found.items)
-        living = (InstanceIdentity(one["namespace"], one["name"], one["uid"]) for one in places)
-        return next((one for one in living if one != ours), None)
+        places = (obj["metadata"] for obj in page.items)
+        living = (
+            InstanceIdentity(instance["namespace"], instance["name"], instance["uid"])
+            for instance in places
+        )
+        return next((instance for instance in living if instance != ours), None)
 
 
 def _some(
-    found: Iterable[InstanceIdentity],
+    instances: Iterable[InstanceIdentity],
     tried: Collection[InstanceIdentity],
     may_exist: Callable[[InstanceIdentity], bool],
     number: int,
 ) -> list[InstanceIdentity]:
-    untried = (one for one in found if one not in tried and may_exist(one))
+    untried = (instance for instance in instances if instance not in tried and may_exist(instance))
     return list(islice(untried, number))
 
 
@@ -316,9 +323,9 @@ class Spread:
         self._waiting: dict[Place, frozenset[Key]] = {}
         self._task: asyncio.Task[None] | None = None
 
-    def tell(self, place: Place, told: frozenset[Key]) -> None:
+    def tell(self, place: Place, informed: frozenset[Key]) -> None:
         """Enqueue the sharers of an object but those that have been told of its change."""
-        self._waiting[place] = self._waiting.get(place, told) & told
+        self._waiting[place] = self._waiting.get(place, informed) & informed
         if self._task is None:
             self._task = self._group.create_task(self._run(), name="sharers of changed objects")
 
@@ -336,8 +343,8 @@ class Spread:
         finally:
             self._task = None
 
-    async def _enqueue(self, place: Place, told: frozenset[Key]) -> None:
-        async for one in paced(self._sharers(place)):
-            key = Key(one.namespace, one.name)
-            if key not in told:
+    async def _enqueue(self, place: Place, informed: frozenset[Key]) -> None:
+        async for instance in paced(self._sharers(place)):
+            key = Key(instance.namespace, instance.name)
+            if key not in informed:
                 self._changed(key)

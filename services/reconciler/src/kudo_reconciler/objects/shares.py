@@ -46,20 +46,20 @@ class RecordedObjects:
     observer: Observer
     inventories: InventoryStore
 
-    async def of(self, one: InstanceIdentity, client: Client) -> OnRecord | None:
+    async def of(self, sharer: InstanceIdentity, client: Client) -> OnRecord | None:
         """Return the objects that an Instance shares; None if its record is not complete.
 
         It may never have applied what is on record: its run was interrupted, or somebody has
         written it by hand.
 
         Args:
-            one: The Instance.
+            sharer: The Instance.
             client: Reads the objects with the identity of the Instance.
 
         Raises:
             KubeError: a request failed, other than that the client may not read an object.
         """
-        entries = await self._entries(one)
+        entries = await self._entries(sharer)
         if entries is None:
             return None
         objects = OnRecord()
@@ -69,41 +69,41 @@ class RecordedObjects:
             except Forbidden as error:
                 objects.refused[entry.place] = error
                 continue
-            if read is not None and _is_shared(entry, read[1]["metadata"], one):
+            if read is not None and _is_shared(entry, read[1]["metadata"], sharer):
                 objects.found.append(read)
-        objects.found.extend(self._off_record(entries, one))
+        objects.found.extend(self._off_record(entries, sharer))
         return objects
 
     def unlisted(self, key: Key) -> list[tuple[InstanceIdentity, Resource, JsonObject]]:
         """Return the watched objects that Instances of a name share, and that do not list them."""
         return [
-            (one, *found)
-            for one, entries in self.inventories.of_name(*key)
+            (sharer, *found)
+            for sharer, entries in self.inventories.of_name(*key)
             for entry in entries
             if entry.shared
             for found in self.observer.cluster_scoped(entry.place)
-            if not is_listed(found[1]["metadata"], one)
-            and has_applied(entry, found[1]["metadata"], one)
+            if not is_listed(found[1]["metadata"], sharer)
+            and has_applied(entry, found[1]["metadata"], sharer)
         ]
 
-    async def _entries(self, one: InstanceIdentity) -> list[Entry] | None:
-        cached = self.inventories.cached(one)
+    async def _entries(self, sharer: InstanceIdentity) -> list[Entry] | None:
+        cached = self.inventories.cached(sharer)
         if cached is None or not cached.complete:
             return None
         # The cache may lack what a former leader has recorded.
-        live = await self.inventories.live(one)
+        live = await self.inventories.live(sharer)
         if live is None or not live.complete:
             return None
         return [entry for entry in live if entry.cluster_scoped]
 
-    def _off_record(self, entries: Iterable[Entry], one: InstanceIdentity) -> list[Found]:
+    def _off_record(self, entries: Iterable[Entry], sharer: InstanceIdentity) -> list[Found]:
         """Return watched objects that list an Instance which has no record of them."""
         places = {entry.place for entry in entries}
         return [
             (resource, obj)
-            for resource, obj in self.observer.shared(one.namespace, one.name)
+            for resource, obj in self.observer.shared(sharer.namespace, sharer.name)
             if place_of(resource, None, obj["metadata"]["name"]) not in places
-            and is_listed(obj["metadata"], one)
+            and is_listed(obj["metadata"], sharer)
         ]
 
     async def _read(self, entry: Entry, client: Client) -> Found | None:
@@ -132,8 +132,8 @@ class RecordedObjects:
             return None
 
 
-def _is_shared(entry: Entry, metadata: JsonObject, one: InstanceIdentity) -> bool:
-    return is_of_kudo(metadata) and has_applied(entry, metadata, one)
+def _is_shared(entry: Entry, metadata: JsonObject, sharer: InstanceIdentity) -> bool:
+    return is_of_kudo(metadata) and has_applied(entry, metadata, sharer)
 
 
 log = logging.getLogger(__name__)
@@ -150,7 +150,7 @@ class Shares:
     recorder: Recorder
 
     async def give_up(
-        self, resource: Resource, obj: JsonObject, one: InstanceIdentity, *, client: Client
+        self, resource: Resource, obj: JsonObject, sharer: InstanceIdentity, *, client: Client
     ) -> tuple[JsonObject, InstanceIdentity | None]:
         """Give up the share of an object that is deleted unless another Instance has one.
 
@@ -162,7 +162,7 @@ class Shares:
         Args:
             resource: The kind of the object.
             obj: The object as it was read.
-            one: The Instance.
+            sharer: The Instance.
             client: Sends the requests for the object.
 
         Returns:
@@ -174,16 +174,16 @@ class Shares:
         """
         metadata = obj["metadata"]
         place = place_of(resource, None, str(metadata["name"]))
-        if any(other != one for other in sharers(metadata)):
-            obj = await self.unlist(resource, obj, one, client=client)
-        await self._record(one, [place])
-        another = await self.sharers.another(resource, obj["metadata"], one)
+        if any(other != sharer for other in sharers(metadata)):
+            obj = await self.unlist(resource, obj, sharer, client=client)
+        await self._record(sharer, [place])
+        another = await self.sharers.another(resource, obj["metadata"], sharer)
         if another is not None:
-            obj = await self.unlist(resource, obj, one, client=client)
+            obj = await self.unlist(resource, obj, sharer, client=client)
         return obj, another
 
     async def give_up_all(
-        self, objects: Iterable[tuple[Resource, JsonObject]], one: InstanceIdentity
+        self, objects: Iterable[tuple[Resource, JsonObject]], sharer: InstanceIdentity
     ) -> None:
         """Take the shares of an Instance that is being deleted off its record, by one write.
 
@@ -193,20 +193,20 @@ class Shares:
             KubeError: a request failed; it is safe to retry.
         """
         places = [place_of(kind, None, str(obj["metadata"]["name"])) for kind, obj in objects]
-        await self._record(one, places)
+        await self._record(sharer, places)
 
-    async def _record(self, one: InstanceIdentity, places: Collection[Place]) -> None:
-        record = self.recorder.of(one)
+    async def _record(self, sharer: InstanceIdentity, places: Collection[Place]) -> None:
+        record = self.recorder.of(sharer)
         if record.leaving(places) is record:
             return
         try:
-            await self.recorder.save(one, lambda record: record.leaving(places))
+            await self.recorder.save(sharer, lambda record: record.leaving(places))
         except Forbidden as error:
             # As the reconciler, whatever the account may do. Others that leave keep the object.
-            log.warning("shares stay on record", extra={"instance": str(one), "why": str(error)})
+            log.warning("shares stay on record", extra={"instance": str(sharer), "why": str(error)})
 
     async def unlist(
-        self, resource: Resource, obj: JsonObject, one: InstanceIdentity, *, client: Client
+        self, resource: Resource, obj: JsonObject, sharer: InstanceIdentity, *, client: Client
     ) -> JsonObject:
         """Remove an Instance from the list on an object, and return the object as it is then.
 
@@ -216,11 +216,11 @@ class Shares:
             Conflict, Invalid: the object changed since it was read.
             KubeError: the request failed.
         """
-        metadata, author = obj["metadata"], Key(one.namespace, one.name)
-        if not is_listed(metadata, one):
+        metadata, author = obj["metadata"], Key(sharer.namespace, sharer.name)
+        if not is_listed(metadata, sharer):
             return obj
         place = place_of(resource, None, str(metadata["name"]))
-        text = self.sharers.without(metadata, place, one)
+        text = self.sharers.without(metadata, place, sharer)
         change = jsonpatch.replace(_ANNOTATION, text) if text else jsonpatch.remove(_ANNOTATION)
         version = jsonpatch.test("/metadata/resourceVersion", metadata["resourceVersion"])
         with self.observer.writing(resource, None, metadata["name"], author) as write:

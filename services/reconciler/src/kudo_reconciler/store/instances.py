@@ -42,10 +42,10 @@ class ParsedInstances:
 
     def of(self, key: Key, cached: JsonObject) -> Instance:
         """Return the Instance parsed from a cached object."""
-        found = self._items.get(key)
-        if found is not None and found[0] is cached:
+        parsed = self._items.get(key)
+        if parsed is not None and parsed[0] is cached:
             self._items.move_to_end(key)
-            return found[1]
+            return parsed[1]
         instance = Instance.from_wire(cached)
         self.put(key, cached, instance)
         return instance
@@ -167,7 +167,7 @@ class InstanceStore:
             Outdated: another run was scheduled meanwhile, or the Instance was deleted.
         """
         key = key_of(instance)
-        known = self.informer.get(key.namespace, key.name)
+        before = self.informer.get(key.namespace, key.name)
         with self.own.writing(key):
             answer = await self._send(
                 instance,
@@ -178,7 +178,7 @@ class InstanceStore:
             # Only the uid is tested, so that a change of labels does not delay the end of a run. So
             # the object may have changed before, such as by a deletion whose event is pending: once
             # this answer is in the cache, that event is outdated and enqueues nothing.
-            own = known is not None and _only_cleared(known, answer)
+            own = before is not None and _only_cleared(before, answer)
             return self._observed(answer, own=own)
 
     async def schedule(
@@ -279,8 +279,8 @@ class InstanceStore:
     def _forget(self, instance: Instance) -> None:
         """Remove a deleted Instance from the cache, unless it was created again."""
         metadata = instance.metadata
-        known = self.informer.get(metadata.namespace, metadata.name)
-        if known is not None and known["metadata"]["uid"] == metadata.uid:
+        cached = self.informer.get(metadata.namespace, metadata.name)
+        if cached is not None and cached["metadata"]["uid"] == metadata.uid:
             self.informer.observe_gone(metadata.namespace, metadata.name)
 
     def _observed(self, raw: JsonObject, *, own: bool) -> Instance:

@@ -56,11 +56,11 @@ class KeptRecords:
 
         The same objects: after a restore of etcd a resourceVersion may be used a second time.
         """
-        known = self._kept.get(uid)
-        if known is None or list(map(id, known[0])) != list(map(id, inventories)):
+        kept = self._kept.get(uid)
+        if kept is None or list(map(id, kept[0])) != list(map(id, inventories)):
             return None
         self._kept.move_to_end(uid)
-        return known[1]
+        return kept[1]
 
     def put(self, uid: str, inventories: list[JsonObject], record: Record) -> None:
         """Keep a record, and drop those that were asked for least recently."""
@@ -75,9 +75,9 @@ class KeptRecords:
         self._entries = 0
 
     def _drop(self, uid: str) -> None:
-        found = self._kept.pop(uid, None)
-        if found is not None:
-            self._entries -= _size(found[1])
+        dropped = self._kept.pop(uid, None)
+        if dropped is not None:
+            self._entries -= _size(dropped[1])
 
 
 def _size(record: Record) -> int:
@@ -184,36 +184,36 @@ class InventoryStore:
         sent = self._sent.get(uid, {}).get(obj["metadata"]["name"])
         return sent is not None and sent == (obj["entries"], obj["complete"])
 
-    def cached(self, one: InstanceIdentity) -> Record | None:
+    def cached(self, owner: InstanceIdentity) -> Record | None:
         """Return the record of an Instance from the cache; None if there is none."""
-        found = self._cached(one)
-        if not found:
+        inventories = self._cached(owner)
+        if not inventories:
             return None
-        known = self._records.find(one.uid, found)
-        if known is None:
-            known = _record(found)
-            self._records.put(one.uid, found, known)
-        return known
+        record = self._records.find(owner.uid, inventories)
+        if record is None:
+            record = _record(inventories)
+            self._records.put(owner.uid, inventories, record)
+        return record
 
-    async def current(self, one: InstanceIdentity) -> Record | None:
+    async def current(self, owner: InstanceIdentity) -> Record | None:
         """Return the record of an Instance with every write of former leaders.
 
         Raises:
             KubeError: it had to be read, and could not be.
         """
-        return self.cached(one) if self.is_current(one) else await self.live(one)
+        return self.cached(owner) if self.is_current(owner) else await self.live(owner)
 
-    def change(self, one: InstanceIdentity, delta: Delta) -> tuple[Record, Record]:
+    def change(self, owner: InstanceIdentity, delta: Delta) -> tuple[Record, Record]:
         """Return the record of an Instance before and after a change of an Inventory."""
         name = delta.object["metadata"]["name"]
-        found = {obj["metadata"]["name"]: obj for obj in self._of(one.uid)}
-        before = _with(found, name, delta.object if delta.kind == "deleted" else delta.old)
-        after = _with(found, name, None if delta.kind == "deleted" else delta.object)
-        return _record(_ordered(one, before)), _record(_ordered(one, after))
+        by_name = {obj["metadata"]["name"]: obj for obj in self._of(owner.uid)}
+        before = _with(by_name, name, delta.object if delta.kind == "deleted" else delta.old)
+        after = _with(by_name, name, None if delta.kind == "deleted" else delta.object)
+        return _record(_ordered(owner, before)), _record(_ordered(owner, after))
 
-    def ignored(self, one: InstanceIdentity) -> int:
+    def ignored(self, owner: InstanceIdentity) -> int:
         """Return how many entries of the cached record no plan can have made."""
-        return sum(int(obj["ignored"]) for obj in self._cached(one))
+        return sum(int(obj["ignored"]) for obj in self._cached(owner))
 
     def some_sharers(self, place: Place, uid: str = "") -> Iterator[InstanceIdentity]:
         """Yield the Instances that have a share of an object on record, by the cache.
@@ -241,9 +241,9 @@ class InventoryStore:
             if owner is not None:
                 yield owner
 
-    def has_share(self, one: InstanceIdentity, place: Place) -> bool:
+    def has_share(self, owner: InstanceIdentity, place: Place) -> bool:
         """Return whether an Instance has a share of an object on record, by the cache."""
-        return self._shares(place, BY_INSTANCE, one.uid)
+        return self._shares(place, BY_INSTANCE, owner.uid)
 
     def is_shared_by_name(self, namespace: str, name: str, place: Place) -> bool:
         """Return whether an Instance of a name has a share of an object on record."""
@@ -251,38 +251,38 @@ class InventoryStore:
 
     def _shares(self, place: Place, index: str, key: str) -> bool:
         shared = self.informer.keys_by_index(BY_SHARE, _share(place))
-        return any(one in shared for one in self.informer.keys_by_index(index, key))
+        return any(inventory in shared for inventory in self.informer.keys_by_index(index, key))
 
     def of_name(self, namespace: str, name: str) -> list[tuple[InstanceIdentity, list[Entry]]]:
         """Return what Instances of a name have on record of cluster-scoped objects.
 
         Of several if one was deleted and its Inventories are not yet.
         """
-        found = self.informer.by_index(BY_NAME, f"{namespace}/{name}")
-        owners = {owner_of(obj["metadata"]) for obj in found}
-        return [(one, self.shares(one)) for one in owners if one is not None]
+        inventories = self.informer.by_index(BY_NAME, f"{namespace}/{name}")
+        owners = {owner_of(obj["metadata"]) for obj in inventories}
+        return [(owner, self.shares(owner)) for owner in owners if owner is not None]
 
-    def shares(self, one: InstanceIdentity) -> list[Entry]:
+    def shares(self, owner: InstanceIdentity) -> list[Entry]:
         """Return the cluster-scoped objects that an Instance has on record, by the cache."""
-        record = self.cached(one)
+        record = self.cached(owner)
         return [entry for entry in record or () if entry.cluster_scoped]
 
-    async def live(self, one: InstanceIdentity) -> Record | None:
+    async def live(self, owner: InstanceIdentity) -> Record | None:
         """Read the record of an Instance from the API server; None if there is none.
 
         Raises:
             KubeError: it could not be read.
         """
-        return _record(found) if (found := await self._read(one)) else None
+        return _record(inventories) if (inventories := await self._read(owner)) else None
 
-    async def save(self, one: InstanceIdentity, change: Change) -> Record:
+    async def save(self, owner: InstanceIdentity, change: Change) -> Record:
         """Change the record of an Instance, and return it as stored.
 
         Nothing is sent for what stays the same. Calls for one Instance must not overlap: see
         `Recorder.save`.
 
         Args:
-            one: The Instance.
+            owner: The Instance.
             change: Called again with what is there if somebody else changed it.
 
         Raises:
@@ -290,48 +290,53 @@ class InventoryStore:
             KubeError: a request failed.
         """
         # The caller may have compared the record that is cached: it is not put together again.
-        stored, cached = self._cached(one), self.cached(one)
-        if stored and not self.is_current(one):
-            stored, cached = await self._read(one), None
+        stored, cached = self._cached(owner), self.cached(owner)
+        if stored and not self.is_current(owner):
+            stored, cached = await self._read(owner), None
         for _ in range(_ATTEMPTS):
             before = _record(stored) if cached is None else cached
             after = change(before)
             if after == before:
                 return before
             try:
-                with self.own.writing(one.uid):
-                    await self._write(one, stored, after)
+                with self.own.writing(owner.uid):
+                    await self._write(owner, stored, after)
             except Conflict:
-                stored, cached = await self._read(one), None
+                stored, cached = await self._read(owner), None
             else:
-                self._read_in_term.add(one.uid)
-                self._sent.pop(one.uid, None)
+                self._read_in_term.add(owner.uid)
+                self._sent.pop(owner.uid, None)
                 return after
-        raise Conflict(f"the inventory of Instance {one} keeps changing", status=409)
+        raise Conflict(f"the inventory of Instance {owner} keeps changing", status=409)
 
-    async def _write(self, one: InstanceIdentity, stored: list[JsonObject], after: Record) -> None:
+    async def _write(
+        self, owner: InstanceIdentity, stored: list[JsonObject], after: Record
+    ) -> None:
         contents = await _contents(after, [*map(_places, stored)]) or [()]
-        for number, (known, entries) in enumerate(zip_longest(stored, contents)):
+        for number, (existing, entries) in enumerate(zip_longest(stored, contents)):
             complete = after.complete and number == 0
-            if known is not None and (known["entries"], known["complete"]) == (entries, complete):
+            if existing is not None and (existing["entries"], existing["complete"]) == (
+                entries,
+                complete,
+            ):
                 continue
-            body = inventory_of(one, number, entries or (), complete=complete)
-            sent = self._sent.setdefault(one.uid, {})
+            body = inventory_of(owner, number, entries or (), complete=complete)
+            sent = self._sent.setdefault(owner.uid, {})
             sent[body["metadata"]["name"]] = (entries or (), complete)
-            if known is None:
-                answer = await self.client.create(INVENTORIES, body, namespace=one.namespace)
+            if existing is None:
+                answer = await self.client.create(INVENTORIES, body, namespace=owner.namespace)
             else:
-                answer = await self._replace(body, known)
-            self.own.answered(one.uid, answer)
+                answer = await self._replace(body, existing)
+            self.own.answered(owner.uid, answer)
             self.informer.observe(answer)
 
-    async def _replace(self, body: JsonObject, known: JsonObject) -> JsonObject:
+    async def _replace(self, body: JsonObject, existing: JsonObject) -> JsonObject:
         """Replace an Inventory that is still as it was read.
 
         Raises:
             Conflict: it changed or was deleted.
         """
-        body["metadata"] |= {key: known["metadata"][key] for key in ("uid", "resourceVersion")}
+        body["metadata"] |= {key: existing["metadata"][key] for key in ("uid", "resourceVersion")}
         try:
             return await self.client.replace(INVENTORIES, body)
         except NotFound as error:
@@ -342,41 +347,41 @@ class InventoryStore:
         """Return whether the cache has every write of former leaders, for all Instances."""
         return self.freshness.is_reached_by(self.informer.version)
 
-    def is_current(self, one: InstanceIdentity) -> bool:
+    def is_current(self, owner: InstanceIdentity) -> bool:
         """Return whether the cached record has every write of former leaders."""
         if self.has_term:
             self._read_in_term.clear()
             return True
-        return one.uid in self._read_in_term
+        return owner.uid in self._read_in_term
 
-    def _cached(self, one: InstanceIdentity) -> list[JsonObject]:
+    def _cached(self, owner: InstanceIdentity) -> list[JsonObject]:
         """Return the Inventories of an Instance in order; those with other names are not ours."""
-        return _ordered(one, {obj["metadata"]["name"]: obj for obj in self._of(one.uid)})
+        return _ordered(owner, {obj["metadata"]["name"]: obj for obj in self._of(owner.uid)})
 
     def _of(self, uid: str) -> list[JsonObject]:
         return self.informer.by_index(BY_INSTANCE, uid)
 
-    async def _read(self, one: InstanceIdentity) -> list[JsonObject]:
+    async def _read(self, owner: InstanceIdentity) -> list[JsonObject]:
         """Read the Inventories of an Instance by name, and update the cache.
 
         One that has our name and belongs to nobody, or to another Instance, is empty: what it
         contains was not recorded for this one, and the next write takes it over.
         """
-        found = []
+        inventories = []
         for number in range(_MOST):
-            name = inventory_name(one, number)
+            name = inventory_name(owner, number)
             try:
-                live = await self.client.get(INVENTORIES, name, namespace=one.namespace)
+                live = await self.client.get(INVENTORIES, name, namespace=owner.namespace)
             except (NotFound, InvalidPath):
                 # No object has what an annotation may name as a namespace.
-                self.informer.observe_gone(one.namespace, name)
+                self.informer.observe_gone(owner.namespace, name)
                 break
             self.informer.observe(live)
-            foreign = owner_of(live["metadata"]) != one
+            foreign = owner_of(live["metadata"]) != owner
             kept = kept_inventory(live)
-            found.append({**kept, "entries": (), "complete": False} if foreign else kept)
-        self._read_in_term.add(one.uid)
-        return found
+            inventories.append({**kept, "entries": (), "complete": False} if foreign else kept)
+        self._read_in_term.add(owner.uid)
+        return inventories
 
 
 async def _contents(record: Record, before: list[Iterator[Place]]) -> list[tuple[Entry, ...]]:
@@ -403,12 +408,12 @@ def _places(inventory: JsonObject) -> Iterator[Place]:
     return (entry.place for entry in inventory["entries"])
 
 
-def _ordered(one: InstanceIdentity, by_name: Mapping[str, JsonObject]) -> list[JsonObject]:
+def _ordered(owner: InstanceIdentity, by_name: Mapping[str, JsonObject]) -> list[JsonObject]:
     """Return the Inventories of an Instance from the first on."""
     ordered = []
     for number in range(len(by_name)):
-        obj = by_name.get(inventory_name(one, number))
-        if obj is None or owner_of(obj["metadata"]) != one:
+        obj = by_name.get(inventory_name(owner, number))
+        if obj is None or owner_of(obj["metadata"]) != owner:
             break
         ordered.append(obj)
     return ordered

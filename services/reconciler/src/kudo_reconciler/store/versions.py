@@ -144,15 +144,15 @@ class ChildVersions:
             FatalTaskError: one is missing, too large to be read, or part of a dependency cycle.
             KubeError: a request failed.
         """
-        found: dict[VersionKey, OperatorVersion | None] = {}
+        versions: dict[VersionKey, OperatorVersion | None] = {}
         waiting = [*dependencies_of(version, plan)]
         while waiting:
             key = waiting.pop().version
-            if key not in found:
-                found[key] = below = await self.find(key)
+            if key not in versions:
+                versions[key] = below = await self.find(key)
                 waiting += () if below is None else dependencies_of(below)
-        check_dependencies(version, plan, found)
-        return found
+        check_dependencies(version, plan, versions)
+        return versions
 
     async def find(self, key: VersionKey) -> OperatorVersion | None:
         """Return an OperatorVersion; None if there is none.

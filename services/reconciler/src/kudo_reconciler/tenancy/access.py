@@ -149,9 +149,9 @@ class AccessReviews:
 
     def _task(self, client: Client, question: _Question) -> asyncio.Task[bool]:
         """Return the request in flight for a question, sent if there is none."""
-        known = self._asked.get(question)
-        if known is not None:
-            return known
+        task = self._asked.get(question)
+        if task is not None:
+            return task
         task = asyncio.create_task(self._review(client, question), name="access review")
         self._asked[question] = task
         task.add_done_callback(lambda done: self._ended(question, done))

@@ -74,16 +74,18 @@ class Directory:
 
     @property
     def informers(self) -> tuple[Informer, ...]:
-        return tuple(one for one in (self._accounts, self._namespaces) if one is not None)
+        return tuple(
+            informer for informer in (self._accounts, self._namespaces) if informer is not None
+        )
 
     @property
     def synced(self) -> bool:
-        return all(one.has_synced for one in self.informers)
+        return all(informer.has_synced for informer in self.informers)
 
     def known_default(self, namespace: str) -> str | None:
         """Return the account that a Namespace names, as far as the informer knows."""
-        found = None if self._namespaces is None else self._namespaces.get(None, namespace)
-        return None if found is None else _default(found)
+        cached = None if self._namespaces is None else self._namespaces.get(None, namespace)
+        return None if cached is None else _default(cached)
 
     async def default(self, namespace: str) -> str | None:
         """Return the account that a Namespace names, or None.
@@ -91,8 +93,8 @@ class Directory:
         Raises:
             KubeError: the Namespace could not be read.
         """
-        found = await self._current(self._namespaces, NAMESPACES, None, namespace)
-        return None if found is None else _default(found)
+        obj = await self._current(self._namespaces, NAMESPACES, None, namespace)
+        return None if obj is None else _default(obj)
 
     async def is_terminating(self, namespace: str) -> bool:
         """Return whether a Namespace is being deleted, or is gone.
@@ -100,8 +102,8 @@ class Directory:
         Raises:
             KubeError: the Namespace could not be read.
         """
-        found = await self._current(self._namespaces, NAMESPACES, None, namespace)
-        return found is None or _is_deleting(found)
+        obj = await self._current(self._namespaces, NAMESPACES, None, namespace)
+        return obj is None or _is_deleting(obj)
 
     async def has_account(self, namespace: str, name: str) -> bool:
         """Return whether a ServiceAccount exists and is not being deleted.
@@ -111,8 +113,8 @@ class Directory:
         """
         if self._accounts is None and self._is_remembered((namespace, name)):
             return True
-        found = await self._current(self._accounts, SERVICE_ACCOUNTS, namespace, name)
-        if found is None or _is_deleting(found):
+        account = await self._current(self._accounts, SERVICE_ACCOUNTS, namespace, name)
+        if account is None or _is_deleting(account):
             return False
         if self._accounts is None:
             self._remember((namespace, name))
@@ -122,9 +124,9 @@ class Directory:
         self, informer: Informer | None, resource: Resource, namespace: str | None, name: str
     ) -> JsonObject | None:
         """Return an object from the cache, or else as it is read now; None if there is none."""
-        found = None if informer is None else informer.get(namespace, name)
-        if found is not None:
-            return found
+        cached = None if informer is None else informer.get(namespace, name)
+        if cached is not None:
+            return cached
         try:
             live = await self._client.get(resource, name, namespace=namespace)
         except NotFound:

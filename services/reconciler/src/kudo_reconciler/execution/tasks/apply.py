@@ -112,13 +112,15 @@ class Digests:
 
     def __str__(self) -> str:
         """Return the digits of all objects; empty if there are too many, or none is known."""
-        known = len(self._digits) <= MOST_OBJECTS and any(one != UNKNOWN for one in self._digits)
-        return "".join(self._digits) if known else ""
+        is_stored = len(self._digits) <= MOST_OBJECTS and any(
+            digits != UNKNOWN for digits in self._digits
+        )
+        return "".join(self._digits) if is_stored else ""
 
 
 def _at(digits: str, index: int) -> str:
-    found = digits[index * _DIGITS :][:_DIGITS]
-    return found if len(found) == _DIGITS else UNKNOWN
+    own = digits[index * _DIGITS :][:_DIGITS]
+    return own if len(own) == _DIGITS else UNKNOWN
 
 
 _REASONS = 3
@@ -152,11 +154,11 @@ class ApplyTask:
     @staticmethod
     async def expected(context: RenderContext, resolver: Resolver) -> Sequence[Expected]:
         """Return the objects of the templates."""
-        found = []
+        expected = []
         async for manifest in paced(await context.manifests()):
             resource = await resolver.look_ahead(manifest)
-            found.append(Expected(resource, str(manifest.object["metadata"]["name"]), manifest))
-        return found
+            expected.append(Expected(resource, str(manifest.object["metadata"]["name"]), manifest))
+        return expected
 
     async def run(self, context: TaskContext) -> TaskResult:
         """Apply the objects not yet applied under this uid, then compute the health of all.
@@ -167,16 +169,16 @@ class ApplyTask:
             Superseded: the run was replaced.
             Outdated: the Instance had to be changed first; decide again.
         """
-        known = context.memory.applied.get(context.key)
-        objects = None if known is None else await self._current(context, known)
-        if objects is None and known is None and context.is_suspended():
+        applied = context.memory.applied.get(context.key)
+        objects = None if applied is None else await self._current(context, applied)
+        if objects is None and applied is None and context.is_suspended():
             objects = await self._sent(context)
         if objects is None:
             objects = await self._apply(context)
         return await self._result_of(context, objects)
 
     async def _current(
-        self, context: TaskContext, known: tuple[AppliedObject, ...]
+        self, context: TaskContext, applied: tuple[AppliedObject, ...]
     ) -> list[JsonObject] | None:
         """Return the applied objects as they are now, or None if one must be applied again.
 
@@ -184,7 +186,7 @@ class ApplyTask:
         for one that was deleted its last state counts.
         """
         objects, missing = [], False
-        async for item in paced(known, FEW_AT_ONCE):
+        async for item in paced(applied, FEW_AT_ONCE):
             if item.uid in context.memory.healthy:
                 continue
             obj = await self._look(item, context)
@@ -230,31 +232,31 @@ class ApplyTask:
         enriched = await self._enriched(context)
         before = {item.place: item for item in context.memory.applied.get(context.key, ())}
         healthy = {place for place, item in before.items() if item.uid in context.memory.healthy}
-        first = [one for one in enriched if _is_created_first(one) and one.place not in healthy]
+        first = [obj for obj in enriched if _is_created_first(obj) and obj.place not in healthy]
         desired = enriched if first else await self._hashed(enriched, context)
         await self._add_finalizer(desired, context)
-        await self.recording.expect([(one.manifest, one.resource) for one in desired], context)
+        await self.recording.expect([(obj.manifest, obj.resource) for obj in desired], context)
         # Before anything is applied, so that no event of it is missed.
-        await self.observer.watch_all(one.resource for one in desired)
+        await self.observer.watch_all(obj.resource for obj in desired)
         stored: dict[Place, JsonObject] = {}
         if first:
             stored = await self._created(first, context)
             desired = await self._hashed(enriched, context, stored)
         items, objects, healthy_now = [], [], []
         with Digests.kept(context, len(desired)) as digests:
-            async for number, one in paced(enumerate(desired), FEW_AT_ONCE):
-                if one.place in healthy:
-                    items.append(before[one.place])
+            async for number, obj in paced(enumerate(desired), FEW_AT_ONCE):
+                if obj.place in healthy:
+                    items.append(before[obj.place])
                     continue
-                applied = stored.get(one.place)
+                applied = stored.get(obj.place)
                 if applied is None and not before:
-                    applied = await self._unchanged(one, digests[number], context)
+                    applied = await self._unchanged(obj, digests[number], context)
                 if applied is None:
-                    applied = await self.applier.apply(one, context)
-                    digests.applied(number, applied, one.target)
-                remember_applied(applied, one.resource, context)
+                    applied = await self.applier.apply(obj, context)
+                    digests.applied(number, applied, obj.target)
+                remember_applied(applied, obj.resource, context)
                 uid = applied["metadata"]["uid"]
-                items.append(AppliedObject(one.resource, one.namespace, one.name, uid))
+                items.append(AppliedObject(obj.resource, obj.namespace, obj.name, uid))
                 if health_of(applied).healthy:
                     healthy_now.append(uid)
                 else:
@@ -271,25 +273,25 @@ class ApplyTask:
         This precedes the hash of what depends on them: their rendering may be another one each
         time.
         """
-        found = {}
-        for one in desired:
-            encoded = replace(one, target=encode_string_data(one.target))
-            found[one.place] = await self.applier.apply(encoded, context)
-        return found
+        stored = {}
+        for obj in desired:
+            encoded = replace(obj, target=encode_string_data(obj.target))
+            stored[obj.place] = await self.applier.apply(encoded, context)
+        return stored
 
     async def _unchanged(
-        self, one: Desired, digits: str, context: TaskContext
+        self, desired: Desired, digits: str, context: TaskContext
     ) -> JsonObject | None:
         """Return an object that this run has applied before, if it need not be sent again."""
         if digits == UNKNOWN:
             return None
-        known = await self.applier.existing_object(one, context)
+        existing = await self.applier.existing_object(desired, context)
         # Digits take up to 3 ms.
         await asyncio.sleep(0)
-        if known is None or digits_of(context.uid, known, one.target) != digits:
+        if existing is None or digits_of(context.uid, existing, desired.target) != digits:
             return None
-        context.seen.add(one.place)
-        return known
+        context.seen.add(desired.place)
+        return existing
 
     async def _sent(self, context: TaskContext) -> list[JsonObject]:
         """Return the objects that an earlier process has sent for this run.
@@ -298,15 +300,17 @@ class ApplyTask:
             Suspended: not all of them were sent, and nothing is sent during a pause.
         """
         items, objects = [], []
-        for one in await self._desired(context):
-            await self.observer.watch(one.resource)
+        for desired in await self._desired(context):
+            await self.observer.watch(desired.resource)
             obj = await self.observer.body(
-                one.resource, one.namespace, one.name, client=context.client
+                desired.resource, desired.namespace, desired.name, client=context.client
             )
             if obj is None or execution_of(obj) != context.uid:
                 raise Suspended
             items.append(
-                AppliedObject(one.resource, one.namespace, one.name, obj["metadata"]["uid"])
+                AppliedObject(
+                    desired.resource, desired.namespace, desired.name, obj["metadata"]["uid"]
+                )
             )
             objects.append(obj)
         context.memory.applied[context.key] = tuple(items)
@@ -325,8 +329,8 @@ class ApplyTask:
             async for manifest in paced(manifests, FEW_AT_ONCE)
         ]
         enriched = []
-        for one in resolved:
-            enriched.append(Desired(one.manifest, one.resource, one.target(context.origin)))
+        for item in resolved:
+            enriched.append(Desired(item.manifest, item.resource, item.target(context.origin)))
             # Each iteration copies an object, which may be large, and there may be many.
             await asyncio.sleep(0)
         return enriched
@@ -339,8 +343,8 @@ class ApplyTask:
     ) -> list[Desired]:
         hashed = await self.hasher.hashed(enriched, context, stored)
         return [
-            replace(one, target=encode_string_data(one.target))
-            async for one in paced(hashed, FEW_AT_ONCE)
+            replace(desired, target=encode_string_data(desired.target))
+            async for desired in paced(hashed, FEW_AT_ONCE)
         ]
 
     async def _add_finalizer(self, desired: list[Desired], context: TaskContext) -> None:
@@ -352,9 +356,9 @@ class ApplyTask:
         if context.instance.metadata.deleting:
             return
         if any(
-            goes_with_instance(one.resource.group, one.resource.kind, one.target["metadata"])
-            for one in desired
-            if not one.resource.namespaced
+            goes_with_instance(obj.resource.group, obj.resource.kind, obj.target["metadata"])
+            for obj in desired
+            if not obj.resource.namespaced
         ) and await self.instances.add_finalizer(context.instance, FINALIZER_CLUSTER_RESOURCES):
             raise Outdated
 
@@ -414,5 +418,5 @@ class ApplyTask:
         ]
 
 
-def _is_created_first(one: Desired) -> bool:
-    return one.only_created and as_dependency(one) is not None
+def _is_created_first(desired: Desired) -> bool:
+    return desired.only_created and as_dependency(desired) is not None

@@ -100,11 +100,11 @@ class DeleteTask:
                 resolved = await self.resolver.resolve(manifest, context, "delete")
             except KindNotServed:
                 continue
-            found = await self._delete(resolved, context)
+            item = await self._delete(resolved, context)
             name = str(manifest.object["metadata"]["name"])
             remember_deleted(resolved.resource, context.tenant, name, context)
-            if found is not None:
-                deleted.append(found)
+            if item is not None:
+                deleted.append(item)
         return tuple(deleted)
 
     async def _delete(self, resolved: Resolved, context: TaskContext) -> AppliedObject | None:

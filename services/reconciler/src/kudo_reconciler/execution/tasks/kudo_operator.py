@@ -89,9 +89,9 @@ class ChildTask:
 
     async def _desired(self, context: TaskContext) -> Child:
         """Return the desired child, rendered once for each execution."""
-        known = context.memory.children.get(context.key)
-        if known is not None:
-            return known
+        remembered = context.memory.children.get(context.key)
+        if remembered is not None:
+            return remembered
         name = context.task.spec.parameter_file
         file = await context.document("parameters", name) if name else {}
         child = children.child_of(context.task, context.instance, context.version, file)

@@ -96,8 +96,8 @@ class PipeTask:
             TransientTaskError: a retry may help.
             Superseded: the run was replaced.
         """
-        known = context.memory.applied.get(context.key)
-        if known is None and await self._artifacts_exist(context):
+        sent = context.memory.applied.get(context.key)
+        if sent is None and await self._artifacts_exist(context):
             await self._delete_pod(context)
             remember_rendered(_artifacts_of(context), context)
             return TaskResult(done=True)
@@ -113,7 +113,9 @@ class PipeTask:
         await context.takes_long(f"copying files from pod {pod['metadata']['name']}")
         contents = await self.pods.read(pod, files, client=context.client)
         artifacts = await self._artifacts(context, files, contents)
-        await self.recording.expect_named([(one.resource, one.name) for one in artifacts], context)
+        await self.recording.expect_named(
+            [(desired.resource, desired.name) for desired in artifacts], context
+        )
         for desired in artifacts:
             applied = await self.applier.apply(desired, context)
             remember_applied(applied, desired.resource, context)
@@ -126,17 +128,17 @@ class PipeTask:
     async def _pod(self, context: TaskContext) -> tuple[JsonObject, str]:
         """Return the pod of this execution, and a message with what it waits for."""
         name = _pipe_names(context).pod
-        found = await self._read(context, PODS, name, live=context.memory.rechecking)
-        if found is not None and _is_ready(found, context):
+        pod = await self._read(context, PODS, name, live=context.memory.rechecking)
+        if pod is not None and _is_ready(pod, context):
             # The cache may be behind, and an exec cannot test the uid of the pod.
-            found = await self._read(context, PODS, name, live=True)
-        if found is None:
+            pod = await self._read(context, PODS, name, live=True)
+        if pod is None:
             where = f"pod {context.instance.metadata.namespace}/{name}"
             await self._report_if_lost(context, f"{where} was deleted before its files were copied")
             created = await self._create(context, name)
             return created, waits_for(created) or "the pod has just been created"
-        self._refuse_foreign(found, context)
-        return found, await self._state(found, context)
+        self._refuse_foreign(pod, context)
+        return pod, await self._state(pod, context)
 
     async def _state(self, pod: JsonObject, context: TaskContext) -> str:
         """Return why files cannot be copied yet; replace the pod if it never will be ready."""
@@ -210,11 +212,11 @@ class PipeTask:
     async def _artifacts_exist(self, context: TaskContext) -> bool:
         """Return whether every artifact has been applied under this uid, before a crash."""
         for resource, name in _artifacts_of(context):
-            found = await self._read(context, resource, name, live=True)
+            live = await self._read(context, resource, name, live=True)
             if (
-                found is None
-                or execution_of(found) != context.uid
-                or not is_applied(found, resource, context.instance)
+                live is None
+                or execution_of(live) != context.uid
+                or not is_applied(live, resource, context.instance)
             ):
                 return False
         return True

@@ -52,12 +52,12 @@ class PipePods:
             Conflict: it keeps changing.
             KubeError: it could not be deleted.
         """
-        found: JsonObject | None = pod
+        current: JsonObject | None = pod
         for _ in range(_ATTEMPTS):
-            if found is None or not _is_same(found, pod) or is_deleting(found):
+            if current is None or not _is_same(current, pod) or is_deleting(current):
                 return
             try:
-                await self._delete(found, client)
+                await self._delete(current, client)
             except NotFound:
                 return
             except Conflict as error:
@@ -65,7 +65,7 @@ class PipePods:
                 # delayed while another leader applied the pod for another execution.
                 conflict = error
                 metadata = pod["metadata"]
-                found = await self.observer.body(
+                current = await self.observer.body(
                     PODS, metadata["namespace"], metadata["name"], client=client
                 )
             else:
