@@ -162,7 +162,7 @@ ROOT = Group(
         "plan": _PLAN,
         "package": _PACKAGE,
         "test": Entry(
-            "testing.test",
+            "commands.test.test",
             "Run test suites: folders of steps such as 00-install.yaml and 00-assert.yaml.",
         ),
         "repo": _REPO,

@@ -4,15 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_kudo.testing.checks.check_fields import check_fields
-from kubectl_kudo.testing.checks.check_kinds import check_kinds
-from kubectl_kudo.testing.checks.known_kinds import known_kinds
-from kubectl_kudo.testing.failing.explain import explain, explain_expressions
-from kubectl_kudo.testing.failing.failed import FailedAssert
+from kubectl_kudo.commands.test.host import HOST
 from kubeio.client import Client
 from kubeio.connection.identity import Identity
 from kubeio.resource import Resource
 from kudo_harness.cel import Expressions
+from kudo_harness.checks.fields import check_fields
+from kudo_harness.checks.kinds import check_kinds, known_kinds
+from kudo_harness.failing.explain import explain, explain_expressions
+from kudo_harness.failing.failed import FailedAssert
 from kudo_harness.findings import Findings, Place
 from kudo_harness.matching import best_match
 from kudo_harness.report import Failure
@@ -85,7 +85,7 @@ def document(text: str) -> Document:
 async def explained(client: Client, namespace: str, text: str, *candidates: Json) -> Failure:
     asserted = document(text)
     failed = FailedAssert(asserted, best_match(asserted, candidates))
-    return await explain(client, namespace, failed)
+    return await explain(HOST, client, namespace, failed)
 
 
 async def test_a_deployment_of_an_instance_tells_pods_events_and_plan(
@@ -161,7 +161,7 @@ async def test_expressions_tell_values_and_objects(waiting: World, admin: Client
     objects = {"shop": await waiting.instance("web")}
     failed = Expressions.compile(options, findings).evaluate(objects)
     assert findings.kept == []
-    failure = await explain_expressions(admin, waiting.namespace, failed, objects)
+    failure = await explain_expressions(HOST, admin, waiting.namespace, failed, objects)
     assert failure.message == (
         f"{FILE}:9: shop.status.planStatus.deploy.status == 'COMPLETE': is false "
         "(shop.status.planStatus.deploy.status is IN_PROGRESS)"

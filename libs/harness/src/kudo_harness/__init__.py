@@ -1,6 +1,7 @@
 """Test suites of operator packages, in the format of `kubectl kudo test` and kuttl.
 
-`suite` reads suites and finds what is wrong with them, `commands` makes argv and environment of a
-command, `matching` compares asserts with objects, `report` writes results. Nothing here speaks to a
-cluster, starts a process or reads the clock: whoever runs a suite does.
+`suite` reads suites and finds what is wrong with them, `planning` says what is done for the lines
+that ask for a cluster, `running` runs the cases, `matching` and `cel` compare asserts with objects,
+`failing` tells why one failed, `report` writes results. What a run needs of the program around it
+is `host.Host`.
 """

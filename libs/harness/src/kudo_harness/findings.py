@@ -2,8 +2,11 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from enum import StrEnum
 from typing import Final
+
+from kudo.api.problems import shown_name
 
 MOST_FINDINGS: Final = 200
 """Findings that are kept; more are counted. A broken generator writes thousands of alike files."""
@@ -105,3 +108,20 @@ class Findings:
             self.kept.append(finding)
         else:
             self.dropped += 1
+
+
+_COMPARED: Final = 100
+"""Characters of a name that are compared: the time grows with their number."""
+
+
+def closest(name: str, names: Iterable[str], *, most: int = 1) -> list[str]:
+    """Return the names that look like another one, whatever their case, the most similar first."""
+    by_lower_case = {other.lower(): other for other in names}
+    similar = get_close_matches(name[:_COMPARED].lower(), by_lower_case, n=most)
+    return [by_lower_case[other] for other in similar]
+
+
+def did_you_mean(name: str, names: Iterable[str]) -> str:
+    """Return `did you mean NAME?`; empty if no name looks like the unknown one."""
+    similar = closest(name, names)
+    return f"did you mean {shown_name(similar[0])}?" if similar else ""

@@ -1,17 +1,21 @@
 """A cluster that the harness itself starts, for all tests of this folder."""
 
 from collections.abc import AsyncIterator, Mapping
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
 import pytest_asyncio
 
-from kubectl_kudo.testing.local.cluster import RunningCluster
-from kubectl_kudo.testing.local.planned import Plan, PlannedNode, Where
-from kubectl_kudo.testing.target import Target
+from kubectl_kudo.commands.test.host import HOST
 from kubeio.client import Client
 from kubeio.connection.config import load_config
+from kudo_harness.local_cluster import RunningCluster
+from kudo_harness.planning.plan import Plan, PlannedNode, Where
+from kudo_harness.target import Target
 from tests.support.cluster.clients import new_namespace
+
+CRDS = files("kubectl_kudo") / "manifests" / "crds.yaml"
 
 
 def plan_of(*labels: Mapping[str, str]) -> Plan:
@@ -30,7 +34,7 @@ def plan_of(*labels: Mapping[str, str]) -> Plan:
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def started() -> AsyncIterator[RunningCluster]:
     """Yield a cluster with two nodes and KUDO."""
-    cluster = await RunningCluster.start(plan_of({}, {"zone": "b"}))
+    cluster = await RunningCluster.start(plan_of({}, {"zone": "b"}), CRDS)
     try:
         await cluster.install_kudo()
         yield cluster
@@ -47,6 +51,7 @@ async def target(started: RunningCluster) -> AsyncIterator[Target]:
             programs=started.programs,
             local=started,
             faults=True,
+            host=HOST,
         )
 
 

@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from kubectl_kudo.session.errors import CliError
-from kubectl_kudo.testing.local.cluster import RunningCluster
-from kubectl_kudo.testing.local.faults import StepFaults
-from kubectl_kudo.testing.target import Target
 from kubeio.client import Client
 from kubeio.errors import ApiError, NotFound
 from kubeio.kinds import CONFIG_MAPS, DEPLOYMENTS, NAMESPACES, PODS
+from kudo_harness.faults.step_faults import StepFaults
+from kudo_harness.host import HarnessError
+from kudo_harness.local_cluster import RunningCluster
 from kudo_harness.suite import Fault, SuiteRequest, load_suite
+from kudo_harness.target import Target
 from tests.integration.harness.local.objects import (
     await_available,
     create_ready,
@@ -134,7 +134,7 @@ async def test_a_fault_that_cannot_happen_is_told_with_its_line_and_the_reason(
     state = config_map("state") | {"data": {"ready": "no"}}
     await target.client.create(CONFIG_MAPS, state, namespace=namespace)
     async with step(target, namespace, found) as (running, said):
-        with pytest.raises(CliError) as caught:
+        with pytest.raises(HarnessError) as caught:
             await running.after(0.5)
     assert said == []
     text = str(caught.value).replace(f"{tmp_path}/", "")
@@ -262,11 +262,11 @@ async def test_a_kind_that_is_not_namespaced_or_not_served_is_an_error(
     target: Target, namespace: str, tmp_path: Path
 ) -> None:
     text = "- refuseWrites: {apiVersion: v1, kind: Node, seconds: 1}\n  when: before"
-    with pytest.raises(CliError, match=r"00-a.yaml:4: Node is cluster-scoped; only writes"):
+    with pytest.raises(HarnessError, match=r"00-a.yaml:4: Node is cluster-scoped; only writes"):
         async with step(target, namespace, faults(tmp_path, text)):
             pass
     text = "- refuseWrites: {apiVersion: v2, kind: Pod, seconds: 1}\n  when: before"
-    with pytest.raises(CliError, match=r"00-a.yaml:4: .*no kind 'Pod' in 'v2'"):
+    with pytest.raises(HarnessError, match=r"00-a.yaml:4: .*no kind 'Pod' in 'v2'"):
         async with step(target, namespace, faults(tmp_path / "b", text)):
             pass
 
@@ -293,5 +293,5 @@ async def test_a_service_that_runs_in_pods_is_restarted_by_deleting_them(
     assert not await pods() & before
     found = faults(tmp_path / "b", "- restart: webhook")
     async with step(elsewhere, namespace, found) as (running, _):
-        with pytest.raises(CliError, match="no pod of the webhook of KUDO"):
+        with pytest.raises(HarnessError, match="no pod of the webhook of KUDO"):
             await running.after(60)

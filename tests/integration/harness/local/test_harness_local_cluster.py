@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_kudo.session.errors import CliError
-from kubectl_kudo.testing.local.cluster import RunningCluster
-from kubectl_kudo.testing.target import Target
 from kudo_cluster import state
 from kudo_cluster.processes.process import wait_until_gone
+from kudo_harness.host import HarnessError
+from kudo_harness.local_cluster import RunningCluster
+from kudo_harness.target import Target
 from tests.integration.harness.local.objects import (
     await_available,
     create_ready,
@@ -28,11 +28,11 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 _PATIENCE = 60.0
 _STARTS = """
 import asyncio, sys
-from kubectl_kudo.testing.local.cluster import RunningCluster
-from tests.integration.harness.local.conftest import plan_of
+from kudo_harness.local_cluster import RunningCluster
+from tests.integration.harness.local.conftest import CRDS, plan_of
 
 async def main():
-    cluster = await RunningCluster.start(plan_of({}))
+    cluster = await RunningCluster.start(plan_of({}), CRDS)
     kept = await cluster.keep() if sys.argv[1:] == ["keep"] else ""
     print(cluster.directory, kept, sep="|", flush=True)
     if not kept:
@@ -85,7 +85,7 @@ async def test_a_node_that_is_not_ready_and_its_pods(
 
 
 async def test_a_node_that_is_not_there_is_told(started: RunningCluster) -> None:
-    with pytest.raises(CliError, match="no node node-3; there are node-1, node-2"):
+    with pytest.raises(HarnessError, match="no node node-3; there are node-1, node-2"):
         await started.set_node_ready("node-3", ready=False)
 
 

@@ -8,10 +8,11 @@ import os
 import sys
 from pathlib import Path
 
-from kubectl_kudo.testing.running.options import RunOptions
-from kubectl_kudo.testing.target import Target
+from kubectl_kudo.commands.test.host import HOST
 from kubeio.client import Client
 from kubeio.connection.config import load_config
+from kudo_harness.running.log import RunOptions
+from kudo_harness.target import Target
 from tests.integration.harness.running.suites import run_folder
 
 
@@ -24,7 +25,7 @@ class _Printed(list[str]):
 async def main(folder: Path, kubeconfig: Path, programs: Path) -> None:
     options = RunOptions(folder / "state", folder, dict(os.environ), wait_until_gone=False)
     async with Client(load_config(kubeconfig)) as client:
-        target = Target(client, kubeconfig, (programs,), None, False)
+        target = Target(client, kubeconfig, (programs,), None, False, HOST)
         ran = await run_folder(target, options, _Printed(), {})
     cases = [f"{case.name}={case.passed}" for _, case in ran.result.cases]
     sys.stdout.write(f"interrupted={ran.result.interrupted} {' '.join(cases)}\n")

@@ -6,18 +6,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kubectl_kudo.testing.local.plan import plan_run
-from kubectl_kudo.testing.local.planned import PlanOptions
-from kubectl_kudo.testing.running.interruption import Interruption
-from kubectl_kudo.testing.running.options import RunOptions, TextLog
-from kubectl_kudo.testing.running.run import run_suite
-from kubectl_kudo.testing.target import Target
+from kubectl_kudo.commands.test.host import HOST, kudo_verdict
 from kubeio.client import Client
 from kubeio.errors import NotFound
 from kubeio.kinds import NAMESPACES
 from kubeio.resource import Resource
+from kudo_harness.planning.plan import PlanOptions
+from kudo_harness.planning.planner import plan_run
 from kudo_harness.report import CaseResult, StepResult, SuiteResult
+from kudo_harness.running.log import RunOptions, TextLog
+from kudo_harness.running.run import run_suite
+from kudo_harness.running.waiting import Interruption
 from kudo_harness.suite import SuiteRequest, load_suite
+from kudo_harness.target import Target
 from tests.support.build import Json
 
 Files = Mapping[str, str]
@@ -111,7 +112,7 @@ class Runs:
         state = self.folder / "state"
         state.mkdir(exist_ok=True)
         options = RunOptions(state, self.folder, environment, interruption, wait)
-        target = Target(self.client, self.kubeconfig, (self.programs,), None, True)
+        target = Target(self.client, self.kubeconfig, (self.programs,), None, True, HOST)
         return await run_folder(target, options, lines, labels or {})
 
     async def exists(self, resource: Resource, name: str, namespace: str = "") -> bool:
@@ -146,7 +147,7 @@ async def run_folder(
     )
     loaded = load_suite(request)
     given = PlanOptions(kubeconfig=str(target.kubeconfig), allow_faults=target.faults)
-    plan = plan_run(loaded, given)
+    plan = plan_run(loaded, given, kudo_verdict)
     result = await run_suite(loaded, plan, target, options, TextLog(lines.append))
     cases = [case for one in loaded.test_dirs for case in one.cases]
     return Ran(result, "".join(lines), {case.name: case.namespace for case in cases})

@@ -13,10 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_kudo.session.errors import CliError
-from kubectl_kudo.testing.running.cleanup import clean_run, is_clean
-from kubectl_kudo.testing.running.record import NAME, is_running, process_started, read_record
+from kubectl_kudo.commands.test.host import HOST
 from kubeio.kinds import CONFIG_MAPS
+from kudo_harness.host import HarnessError
+from kudo_harness.running.cleanup import clean_run, is_clean
+from kudo_harness.running.record import NAME, is_running, process_started, read_record
 from tests.integration.harness.running.suites import HEAD, Runs, config_map, step
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -150,7 +151,7 @@ async def test_what_a_killed_run_has_left_is_deleted_from_its_record(
     assert not await runs.exists(CONFIG_MAPS, "apart", "default")
     assert not _lives(command)
     assert is_clean(program.folder)
-    with pytest.raises(CliError, match="nothing is left"):
+    with pytest.raises(HarnessError, match="nothing is left"):
         await _clean(program, said)
 
 
@@ -167,7 +168,7 @@ async def test_a_run_whose_log_nobody_reads_any_more_cleans_up(
 
 
 async def test_a_run_that_has_not_ended_is_not_cleaned(program: Program) -> None:
-    with pytest.raises(CliError, match=f"still runs as process {program.process.pid}"):
+    with pytest.raises(HarnessError, match=f"still runs as process {program.process.pid}"):
         await _clean(program, [])
 
 
@@ -203,7 +204,7 @@ async def test_an_object_that_may_not_have_been_created_is_told_and_stays(
 
 
 async def _clean(program: Program, said: list[str]) -> bool:
-    return await clean_run(program.folder, said.append, wait_until_gone=False)
+    return await clean_run(program.folder, HOST.user_agent, said.append, wait_until_gone=False)
 
 
 def _process_in(printed: str) -> int:

@@ -3,11 +3,10 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from kubectl_kudo.testing.checks.check_kinds import check_kinds
-from kubectl_kudo.testing.checks.known_kinds import Kinds, known_kinds
-from kubectl_kudo.testing.invocation.prepared import check_expressions
+from kubectl_kudo.commands.test.invocation import check_expressions
 from kubeio.client import Client
 from kubeio.connection.config import ClusterConfig
+from kudo_harness.checks.kinds import Kinds, check_kinds, known_kinds
 from kudo_harness.findings import Findings
 from tests.unit.cli.fake_api import FakeApi
 from tests.unit.harness.suite.writing import load

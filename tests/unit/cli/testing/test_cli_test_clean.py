@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_kudo.testing.running.record import NAME, process_started
+from kudo_harness.running.record import NAME, process_started
 from tests.unit.cli.conftest import Cli
 
 

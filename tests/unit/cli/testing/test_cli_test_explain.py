@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
-from kubectl_kudo.testing.failing.explain import explain, explain_expressions, joined
-from kubectl_kudo.testing.failing.failed import FailedAssert
+from kubectl_kudo.commands.test.host import HOST
 from kudo_harness.cel import Expressions
+from kudo_harness.failing.explain import explain, explain_expressions, joined
+from kudo_harness.failing.failed import FailedAssert
 from kudo_harness.findings import Findings, Place
 from kudo_harness.matching import best_match
 from kudo_harness.report import Failure
@@ -73,7 +74,7 @@ async def explained(
     match = best_match(asserted, candidates, lists)
     failed = FailedAssert(asserted, match, forbidden=forbidden, error=error)
     async with client_of(api) as client:
-        return await explain(client, "kitchen", failed)
+        return await explain(HOST, client, "kitchen", failed)
 
 
 async def test_events_of_the_object_are_shown_oldest_first(api: FakeApi) -> None:
@@ -274,7 +275,7 @@ async def test_expressions_show_the_values_of_their_fields(api: FakeApi) -> None
     objects = {"pot": pot}
     failed = Expressions.compile(options, Findings()).evaluate(objects)
     async with client_of(api) as client:
-        failure = await explain_expressions(client, "kitchen", failed, objects)
+        failure = await explain_expressions(HOST, client, "kitchen", failed, objects)
     assert failure.message == (
         "00-assert.yaml:9: pot.data.cups == '3': is false (pot.data.cups is 2)"
     )

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from kubectl_kudo.testing.failing.explain import explain
-from kubectl_kudo.testing.failing.failed import FailedAssert
+from kubectl_kudo.commands.test.host import HOST
+from kudo_harness.failing.explain import explain
+from kudo_harness.failing.failed import FailedAssert
 from kudo_harness.findings import Findings
 from kudo_harness.matching import best_match
 from kudo_harness.report import CaseResult, FolderResult, StepResult, SuiteResult, summary
@@ -104,7 +105,7 @@ async def test_a_failing_case_tells_the_smallest_difference_first(waiting: FakeA
     pot = waiting.objects["deployments", "pot"]
     failed = FailedAssert(asserted, best_match(asserted, [pot]))
     async with client_of(waiting) as client:
-        failure = await explain(client, "kitchen", failed)
+        failure = await explain(HOST, client, "kitchen", failed)
     steps = (
         StepResult("0-install", 1.2, 1),
         StepResult("1-pot", 30.0, 1, failure),

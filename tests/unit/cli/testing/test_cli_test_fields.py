@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 import goyaml
-from kubectl_kudo.testing.checks.check_fields import Schemas, check_fields
 from kubeio.resource import Resource
+from kudo_harness.checks.fields import Schemas, check_fields
 from kudo_harness.findings import Findings
 from tests.unit.cli.fake_api import FakeApi
 from tests.unit.cli.testing.suites import client_of, kinds_of

@@ -8,11 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_kudo.testing.invocation.prepared import Prepared, prepare
-from kubectl_kudo.testing.invocation.request import CaseNamespaces
-from kubectl_kudo.testing.local.planned import Where
-from kubectl_kudo.testing.test import COMMAND
+from kubectl_kudo.commands.test.invocation import CaseNamespaces, Prepared, prepare
+from kubectl_kudo.commands.test.test import COMMAND
 from kubeio.names import MAX_LABEL, is_subdomain
+from kudo_harness.planning.plan import Where
 from kudo_harness.suite import Granularity, ListMatching, ReportFormat
 from tests.unit.cli.conftest import Cli
 

@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_kudo.testing.checks.crds import command_may_create
-from kubectl_kudo.testing.checks.known_kinds import Kinds
 from kubeio.resource import Resource
+from kudo_harness.checks.kinds import Kinds, command_may_create
 from kudo_harness.findings import Place
 from kudo_harness.suite import Command
 from tests.unit.cli.fake_api import FakeApi

@@ -5,14 +5,15 @@ import os
 import signal
 import sys
 import time
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
 
-from kubectl_kudo.session.errors import CliError
-from kubectl_kudo.testing.local.cluster import RunningCluster, cluster_program
-from kubectl_kudo.testing.local.planned import Mapped, Plan, PlannedNode, Where
 from kudo_harness.findings import Place
+from kudo_harness.host import HarnessError
+from kudo_harness.local_cluster import RunningCluster, cluster_program
+from kudo_harness.planning.plan import Mapped, Plan, PlannedNode, Where
 
 READY = """
 import json, os, sys, time
@@ -21,6 +22,8 @@ say(ready={"server": "https://127.0.0.1:1", "kubeconfigs": {"admin": "/c/admin"}
            "programs": ["/c/bin"], "directory": "/c"})
 """
 ASKED = Mapped(Place("kudo-test.yaml", 3), "startKIND", "a cluster")
+
+CRDS = files("kubectl_kudo") / "manifests" / "crds.yaml"
 
 
 def plan(*nodes: PlannedNode) -> Plan:
@@ -61,7 +64,7 @@ async def test_a_cluster_is_started_with_the_planned_nodes(program: Path) -> Non
     write(
         program, f"{READY}\nsys.stdin.readline()\nsay(logs={{'arguments': ' '.join(sys.argv[1:])}})"
     )
-    cluster = await RunningCluster.start(plan(PlannedNode(), PlannedNode()))
+    cluster = await RunningCluster.start(plan(PlannedNode(), PlannedNode()), CRDS)
     assert cluster.kubeconfig == Path("/c/admin")
     assert cluster.programs == (Path("/c/bin"),)
     assert await cluster.logs() == {"arguments": "run --nodes=2"}
@@ -75,43 +78,43 @@ crds = json.loads(sys.stdin.readline())["install"]["crds"]
 say(done="install") if "instances.kudo.dev" in open(crds).read() else say(error="no CRDs")
 """
     write(program, READY + text)
-    cluster = await RunningCluster.start(plan())
+    cluster = await RunningCluster.start(plan(), CRDS)
     await cluster.install_kudo()
     await cluster.stop()
 
 
 async def test_an_error_of_the_program_is_told(program: Path) -> None:
     write(program, f"{READY}\nsys.stdin.readline()\nsay(error='the webhook ended: no rights')")
-    cluster = await RunningCluster.start(plan())
-    with pytest.raises(CliError, match=r"^the webhook ended: no rights$"):
+    cluster = await RunningCluster.start(plan(), CRDS)
+    with pytest.raises(HarnessError, match=r"^the webhook ended: no rights$"):
         await cluster.restart("webhook")
     await cluster.stop()
 
 
 async def test_a_program_that_ends_at_the_start_is_told(program: Path) -> None:
     write(program, "raise SystemExit(3)")
-    with pytest.raises(CliError, match="kudo-cluster has ended with exit code 3"):
-        await RunningCluster.start(plan())
+    with pytest.raises(HarnessError, match="kudo-cluster has ended with exit code 3"):
+        await RunningCluster.start(plan(), CRDS)
 
 
 async def test_a_program_that_ends_later_is_told(program: Path) -> None:
     write(program, READY)
-    cluster = await RunningCluster.start(plan())
-    with pytest.raises(CliError, match="kudo-cluster has ended with exit code 0"):
+    cluster = await RunningCluster.start(plan(), CRDS)
+    with pytest.raises(HarnessError, match="kudo-cluster has ended with exit code 0"):
         await cluster.install_kudo()
     await cluster.stop()
 
 
 async def test_a_cluster_that_does_not_start_is_told(program: Path) -> None:
     write(program, f"{READY.replace('say(ready=', 'x = dict(ready=')}\nsay(error='no Go')")
-    with pytest.raises(CliError, match=r"^no Go$"):
-        await RunningCluster.start(plan())
+    with pytest.raises(HarnessError, match=r"^no Go$"):
+        await RunningCluster.start(plan(), CRDS)
 
 
 async def test_a_program_that_cannot_be_executed_is_told(program: Path) -> None:
     write_text(program, "no program")
-    with pytest.raises(CliError, match="kudo-cluster cannot be started: Exec format error"):
-        await RunningCluster.start(plan())
+    with pytest.raises(HarnessError, match="kudo-cluster cannot be started: Exec format error"):
+        await RunningCluster.start(plan(), CRDS)
 
 
 async def test_after_an_interrupted_request_no_answer_is_taken_for_another(program: Path) -> None:
@@ -122,12 +125,12 @@ sys.stdin.read()
 say(done="too late")
 """
     write(program, READY + text)
-    cluster = await RunningCluster.start(plan())
+    cluster = await RunningCluster.start(plan(), CRDS)
     asking = asyncio.create_task(cluster.install_kudo())
     await asyncio.to_thread(wait_for, Path(f"{program}.asked"))
     asking.cancel()
     await asyncio.gather(asking, return_exceptions=True)
-    with pytest.raises(CliError, match="interrupted"):
+    with pytest.raises(HarnessError, match="interrupted"):
         await cluster.restart("reconciler")
     await cluster.stop()
 
@@ -141,7 +144,7 @@ open(sys.argv[0] + ".ended", "w").close()
 time.sleep(600)
 """
     write(program, READY + text)
-    cluster = await RunningCluster.start(plan())
+    cluster = await RunningCluster.start(plan(), CRDS)
     advice = await cluster.keep()
     pid = int(advice.removeprefix("kill "))
     await asyncio.to_thread(wait_for, Path(f"{program}.ended"))
@@ -156,7 +159,7 @@ def test_a_missing_program_is_told_with_the_line_that_needs_it(
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     python = str(tmp_path / "python")
-    with pytest.raises(CliError) as caught:
+    with pytest.raises(HarnessError) as caught:
         cluster_program(ASKED, python=python)
     assert str(caught.value) == (
         "kudo-test.yaml:3: startKIND needs the program kudo-cluster, which is neither on the PATH "

@@ -6,9 +6,16 @@ from typing import Any
 
 import pytest
 
-from kubectl_kudo.testing.local.plan import plan_lines, plan_run
-from kubectl_kudo.testing.local.planned import Action, Plan, PlannedNode, PlanOptions, Where
+from kubectl_kudo.commands.test.host import kudo_verdict
 from kudo_harness.findings import SuiteInvalid
+from kudo_harness.planning.plan import (
+    Action,
+    Plan,
+    PlannedNode,
+    PlanOptions,
+    Where,
+)
+from kudo_harness.planning.planner import plan_run
 from kudo_harness.suite import SuiteRequest, load_suite
 
 RUNS = "the CRDs are created, and the webhook and the reconciler run as processes"
@@ -35,7 +42,7 @@ def plan(folder: Path, text: str, *, step: str = "", **options: Any) -> Plan:
     config.write_text(head + textwrap.dedent(text).removeprefix("\n"))
     suite = load_suite(SuiteRequest(config=config, test_dirs=(str(folder / "e2e"),)))
     asked = PlanOptions(**{"folder": folder, **options})
-    return plan_run(suite, asked)
+    return plan_run(suite, asked, kudo_verdict)
 
 
 def problems(folder: Path, text: str, *, step: str = "", **options: Any) -> list[str]:
@@ -45,7 +52,7 @@ def problems(folder: Path, text: str, *, step: str = "", **options: Any) -> list
 
 
 def lines(found: Plan, folder: Path) -> list[str]:
-    return [line.replace(f"{folder}/", "") for line in plan_lines(found)]
+    return [line.replace(f"{folder}/", "") for line in map(str, found.lines)]
 
 
 def test_without_a_line_that_asks_for_one_the_current_context_is_used(tmp_path: Path) -> None:

@@ -8,11 +8,10 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from kubectl_kudo.commands.test.live import LiveLog, write_report
 from kubectl_kudo.session.errors import CliError
-from kubectl_kudo.testing.reporting.live import LiveLog
-from kubectl_kudo.testing.reporting.log import TextLog, outcome
-from kubectl_kudo.testing.reporting.reports import write_report
 from kudo_harness.report import CaseResult, Failure, FolderResult, StepResult, SuiteResult
+from kudo_harness.running.log import TextLog, outcome
 from kudo_harness.suite import Case, Suite, SuiteRequest, load_suite
 from tests.support.terminals import screen as terminal
 

@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from kubectl_kudo.testing.failing.shown_objects import (
+from kudo.redaction.objects import Redactor
+from kudo_harness.failing.shown_objects import (
     MOST_LINES,
     bounded,
     path_in_object,
     shown_object,
 )
-from kudo.redaction.objects import Redactor
 
 JsonObject = dict[str, Any]
 

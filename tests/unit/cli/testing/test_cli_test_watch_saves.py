@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from kubectl_kudo.commands.test import session as suite_run
+from kubectl_kudo.commands.test.invocation import Prepared, prepare
+from kubectl_kudo.commands.test.session import _Session
+from kubectl_kudo.commands.test.test import COMMAND
 from kubectl_kudo.session.arguments import Args
-from kubectl_kudo.testing import suite_run, watching
-from kubectl_kudo.testing.invocation.prepared import Prepared, prepare
-from kubectl_kudo.testing.suite_run import _Session
-from kubectl_kudo.testing.test import COMMAND
+from kudo_harness import watching
 
 OBJECT = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
 BROKEN = "a: ["

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_kudo.testing.watching import MOST_FILES, changes, only, watched
 from kudo_harness.suite import Suite, SuiteRequest, load_suite
+from kudo_harness.watching import MOST_FILES, changes, only, watched
 
 OBJECT = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
 PACKAGES = ("web/tests/install", "web/tests/upgrade", "mail/tests/install")

@@ -3,8 +3,13 @@
 import pytest
 
 import goyaml
-from kudo_harness.matching import Comparison, TooLargeToCompare, best_match, difference_lines
-from kudo_harness.matching.objects import JsonObject
+from kudo_harness.matching import (
+    Comparison,
+    JsonObject,
+    TooLargeToCompare,
+    best_match,
+    difference_lines,
+)
 from kudo_harness.suite import ListMatching
 from tests.unit.harness.matching.reading import document
 

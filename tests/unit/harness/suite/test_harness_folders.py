@@ -6,7 +6,7 @@ import pytest
 
 from kudo_harness.findings import SuiteInvalid
 from kudo_harness.suite import SuiteRequest, load_suite
-from kudo_harness.suite.folders import FOLDERS, LEVELS
+from kudo_harness.suite.files import FOLDERS, LEVELS
 from tests.unit.harness.suite.writing import INSTALL, errors, write
 
 STEP = "00-install.yaml"

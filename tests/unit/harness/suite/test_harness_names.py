@@ -1,6 +1,6 @@
 import pytest
 
-from kudo_harness.suite.names import Role, StepFile, looks_like_a_step, step_file, step_folder
+from kudo_harness.suite.step_files import Role, StepFile, looks_like_a_step, step_file, step_folder
 
 
 def test_the_name_of_a_file_says_step_and_role() -> None:

@@ -1,4 +1,4 @@
-from kudo_harness.suite.variables import expand
+from kudo_harness.suite.words import expand
 
 VARIABLES = {"NAMESPACE": "ns", "A_1": "one", "1": "first", "a b": "spaced"}
 

@@ -1,14 +1,15 @@
-"""Functions of Kubernetes' CEL that the library for CEL does not have.
+"""Functions and quantities of Kubernetes' CEL that the library for CEL does not have.
 
-The library takes no values of types of its own from Python, so a quantity is a mapping with its
-exact number as a fraction: equal quantities are equal mappings.
+The library takes no values of types of its own from Python, so a quantity, such as `500m` or `1Gi`,
+is a mapping with its exact number as a fraction: equal quantities are equal mappings.
 
 Of Kubernetes' functions these are missing: `find`, `findAll`, `ip`, `cidr`, `url`, `format.named`
-and what works on their results, `semver`, `authorizer`, `indexOf` of lists, and macros with
-two variables.
+and what works on their results, `semver`, `authorizer`, `indexOf` of lists, and macros with two
+variables.
 """
 
 import ipaddress
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -16,7 +17,31 @@ from itertools import pairwise
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from kudo_harness.cel.quantities import parse_quantity
+_QUANTITY: Final = re.compile(
+    r"([+-]?)(\d{1,40}(?:\.\d{0,40})?|\.\d{1,40})"
+    r"(?:([KMGTPE]i|[numkMGTPE])|[eE]([+-]?\d{1,2}))?"
+)
+_DECIMAL: Final = {"n": -9, "u": -6, "m": -3, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+_BINARY: Final = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
+
+
+def parse_quantity(text: str) -> Fraction:
+    """Return the number that a quantity stands for.
+
+    Raises:
+        ValueError: the text is no quantity.
+    """
+    found = _QUANTITY.fullmatch(text)
+    if found is None:
+        raise ValueError(f"{text[:40]!r} is no quantity of Kubernetes")
+    sign, digits, suffix, exponent = found.groups()
+    number = Fraction(digits.rstrip(".") or "0")
+    if suffix in _BINARY:
+        number *= 2 ** _BINARY[suffix]
+    else:
+        number *= Fraction(10) ** (_DECIMAL[suffix] if suffix else int(exponent or 0))
+    return -number if sign == "-" else number
+
 
 MISSING: Final = frozenset(
     {

@@ -1,7 +1,6 @@
 """Writes the result of a run as JUnit XML, as JSON and in plain words."""
 
-from kudo_harness.report.as_json import report_json
-from kudo_harness.report.junit import junit_xml
+from kudo_harness.report.junit import junit_xml, report_json
 from kudo_harness.report.result import (
     CaseResult,
     Failure,

@@ -3,6 +3,17 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
+
+MOST_MESSAGE: Final = 2_000
+"""Characters of a message in reports and the summary."""
+MOST_DETAILS: Final = 16_000
+"""Characters of the details of one failure."""
+
+
+def cut_message(text: str) -> str:
+    """Return the beginning of a message."""
+    return text if len(text) <= MOST_MESSAGE else text[:MOST_MESSAGE] + "…"
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +27,16 @@ class Failure:
 
     message: str
     details: str = ""
+
+    def bounded(self) -> "Failure":
+        """Return the failure with texts that a report can hold."""
+        details = self.details
+        if len(details) > MOST_DETAILS:
+            # The beginning says what differs, and the end of a log tells more than its middle.
+            half = MOST_DETAILS // 2
+            left_out = len(details) - 2 * half
+            details = f"{details[:half]}\n… {left_out} characters left out …\n{details[-half:]}"
+        return Failure(cut_message(self.message), details)
 
 
 @dataclass(frozen=True, slots=True)

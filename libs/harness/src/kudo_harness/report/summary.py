@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Final
 
-from kudo_harness.report.result import CaseResult, Failure, SuiteResult
-from kudo_harness.report.texts import cut_details, cut_message, terminal_text
+from kudo_harness.report.result import CaseResult, Failure, SuiteResult, cut_message
 
 MOST_CASES: Final = 50
 """Cases that the summary lists; reports have them all."""
@@ -19,6 +18,13 @@ MOST_DETAILED: Final = 10
 """Failures that are shown with their details."""
 MOST_LINES: Final = 150
 """Lines of the details of a failure."""
+_CONTROL: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+"""What changes colours or direction of a terminal."""
+
+
+def terminal_text(text: str) -> str:
+    """Return a text that changes neither colours nor direction of a terminal."""
+    return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def summary(result: SuiteResult) -> str:
@@ -52,7 +58,7 @@ def _blocks(result: SuiteResult) -> Iterator[str]:
 def _block(title: str, failure: Failure) -> Iterator[str]:
     yield f"--- {title}"
     yield cut_message(failure.message)
-    lines = cut_details(failure.details).rstrip("\n").split("\n")
+    lines = failure.bounded().details.rstrip("\n").split("\n")
     yield from (f"  {line}".rstrip() for line in lines[:MOST_LINES])
     more = len(lines) - MOST_LINES
     if more > 0:

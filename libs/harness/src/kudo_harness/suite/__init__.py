@@ -1,8 +1,7 @@
 """Reads suites: suite files, cases, steps and asserts, and finds everything that is wrong."""
 
 from kudo_harness.suite.case import Case, Objects, Step
-from kudo_harness.suite.documents import Document
-from kudo_harness.suite.limits import DEFAULT_LIMITS, SuiteLimits
+from kudo_harness.suite.documents import DEFAULT_LIMITS, Document, SuiteLimits
 from kudo_harness.suite.model import (
     AssertOptions,
     Collector,

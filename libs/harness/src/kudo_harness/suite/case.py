@@ -9,13 +9,15 @@ from pathlib import Path
 
 from kudo.api.problems import shown_name
 from kudo_harness.findings import Findings, Place
-from kudo_harness.suite.documents import Document, read_documents
+from kudo_harness.suite.documents import Document, TemplateValues, read_documents, render_template
 from kudo_harness.suite.fields import Reading
 from kudo_harness.suite.files import FileReader
 from kudo_harness.suite.kinds import ASSERT, FILE, STEP, SUITE, kind_of, read_assert, read_step
 from kudo_harness.suite.kinds import read_file_options as read_file
 from kudo_harness.suite.model import AssertOptions, Command, StepOptions, Text
-from kudo_harness.suite.names import (
+from kudo_harness.suite.references import Download, References
+from kudo_harness.suite.step_files import (
+    FileOptions,
     Role,
     StepFile,
     is_template,
@@ -24,9 +26,6 @@ from kudo_harness.suite.names import (
     step_file,
     step_folder,
 )
-from kudo_harness.suite.references import Download, References
-from kudo_harness.suite.selectors import FileOptions
-from kudo_harness.suite.templates import TemplateValues, render_template
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,19 +1,51 @@
-"""YAML documents of a suite, with the line of each field.
+"""Reads YAML documents of a suite within its limits, with the line of each field.
 
 `goyaml` reads the values; it also bounds the text before PyYAML composes the nodes that know
-positions.
+positions. `.gotmpl.yaml` files are rendered first.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
 import yaml
 
 import goyaml
+from gotemplate import Environment, TemplateError
 from kudo.api.problems import shown_name
+from kudo.tasks.template_lines import template_lines
 from kudo_harness.findings import Findings, Place
-from kudo_harness.suite.limits import SuiteLimits
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteLimits:
+    """How much a suite may hold.
+
+    Attributes:
+        cases: Cases in all test directories together.
+        entries: Entries of one folder.
+        file_size: Bytes of one file; the largest CRDs have about 1 MiB.
+        total_size: Bytes of all files that are read.
+        documents: YAML documents of one file.
+        items: Items of one list of the harness's own kinds, such as commands.
+        text: Characters of one text of the harness's own kinds, such as a script.
+        yaml: Of one file, and of what a template renders.
+    """
+
+    cases: int = 1_000
+    entries: int = 2_000
+    file_size: int = 4 * 1024 * 1024
+    total_size: int = 64 * 1024 * 1024
+    documents: int = 500
+    items: int = 500
+    text: int = 64 * 1024
+    yaml: goyaml.Limits = field(
+        default_factory=lambda: goyaml.Limits(size=4 * 1024 * 1024, depth=60)
+    )
+
+
+DEFAULT_LIMITS: Final = SuiteLimits()
+
 
 JsonObject = dict[str, object]
 PathElement = str | int
@@ -190,3 +222,61 @@ def _mappings(root: yaml.Node | None) -> Iterator[yaml.MappingNode]:
 def _place(file: str, node: yaml.Node, source_line: SourceLine) -> Place:
     mark = node.start_mark
     return Place(file, source_line(mark.line + 1), mark.column + 1)
+
+
+# Templates come with packages of others: none of the functions reads environment, files or network.
+_STRICT: Final = Environment(policy="operator", missing_key="error")
+_LENIENT: Final = Environment(policy="operator", missing_key="default")
+"""As kuttl renders: what is not there is `<no value>`."""
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateValues:
+    """What templates of a case can refer to.
+
+    Attributes:
+        namespace: `.Namespace`.
+        variables: `.Vars`.
+    """
+
+    namespace: str
+    variables: Mapping[str, object] = field(default_factory=dict)
+
+    def data(self) -> dict[str, object]:
+        return {"Namespace": self.namespace, "Vars": dict(self.variables)}
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """The text of a template, and the lines that its lines come from."""
+
+    text: str
+    source_line: SourceLine
+
+
+def render_template(
+    file: str, text: str, values: TemplateValues, findings: Findings
+) -> Rendered | None:
+    """Return what a template renders; an error is noted, with its line in the template.
+
+    A variable that nobody gave is a warning.
+    """
+    data = values.data()
+    try:
+        rendered = _STRICT.parse(file, text).render(data)
+    except TemplateError as error:
+        place = Place(file, error.line or 0)
+        try:
+            rendered = _LENIENT.parse(file, text).render(data)
+        except TemplateError:
+            findings.error("InvalidTemplate", str(error), place)
+            return None
+        message = f'{error}; "<no value>" is written, as kuttl does'
+        findings.warning("VariableUnknown", message, place)
+
+    lines = template_lines(file, text, data)
+
+    def source_line(line: int) -> int:
+        return lines[line - 1] if 0 < line <= len(lines) else line
+
+    return Rendered(rendered, source_line)

@@ -11,10 +11,8 @@ from enum import StrEnum
 from typing import Final, TypeVar
 
 from kudo.api.problems import kind_of_value, shown, shown_name
-from kudo_harness.findings import Findings, Place
-from kudo_harness.suggestions import closest
-from kudo_harness.suite.documents import Document, Path, PathElement
-from kudo_harness.suite.limits import SuiteLimits
+from kudo_harness.findings import Findings, Place, did_you_mean
+from kudo_harness.suite.documents import Document, Path, PathElement, SuiteLimits
 from kudo_harness.suite.model import Text
 
 MOST_UNKNOWN: Final = 20
@@ -200,11 +198,8 @@ class Fields:
         """Return the path of a field, and what was probably meant."""
         if name in hints:
             advice = hints[name]
-        elif near := closest(name.lower(), (one.lower() for one in known)):
-            right = next(one for one in known if one.lower() == near)
-            advice = f"did you mean {right}?"
         else:
-            advice = f"there are {', '.join(sorted(known))}"
+            advice = did_you_mean(name, known) or f"there are {', '.join(sorted(known))}"
         return f"{path_text((*self.path, shown_name(name)))}; {advice}"
 
 

@@ -4,8 +4,7 @@ from collections.abc import Callable
 from typing import Final, TypeVar
 
 from kudo.api.problems import shown, shown_name
-from kudo_harness.findings import Findings, Place
-from kudo_harness.suggestions import closest
+from kudo_harness.findings import Findings, Place, did_you_mean
 from kudo_harness.suite.documents import Document
 from kudo_harness.suite.faults import read_faults
 from kudo_harness.suite.fields import Fields, Reading
@@ -25,7 +24,7 @@ from kudo_harness.suite.model import (
     SuiteOptions,
     Text,
 )
-from kudo_harness.suite.selectors import FileOptions, file_options
+from kudo_harness.suite.step_files import FileOptions, file_options
 from kudo_harness.suite.words import NotClosed, split
 
 SUITE: Final = "TestSuite"
@@ -130,8 +129,7 @@ def kind_of(document: Document, findings: Findings) -> str:
     if version.startswith(_KUDO) and kind in _OBJECTS:
         return ""
     known = KINDS if version.startswith(_KUTTL) else (*KINDS, *_OBJECTS)
-    near = closest(kind, known)
-    advice = f"did you mean {near}?" if near else f"there are {', '.join(known)}"
+    advice = did_you_mean(kind, known) or f"there are {', '.join(known)}"
     message = f"unknown kind {shown_name(kind)} of {shown_name(version)}; {advice}"
     findings.error("UnknownKind", message, document.place("kind"))
     return kind

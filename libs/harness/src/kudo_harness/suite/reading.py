@@ -7,15 +7,18 @@ from pathlib import Path
 
 from kudo_harness.findings import Finding, Findings, Place
 from kudo_harness.suite.case import Case, CaseOptions, read_case
-from kudo_harness.suite.documents import Document, read_documents
+from kudo_harness.suite.documents import (
+    DEFAULT_LIMITS,
+    Document,
+    SuiteLimits,
+    TemplateValues,
+    read_documents,
+)
 from kudo_harness.suite.fields import Reading
-from kudo_harness.suite.files import FileReader
-from kudo_harness.suite.folders import case_directories, is_step
+from kudo_harness.suite.files import FileReader, case_directories, is_step
 from kudo_harness.suite.kinds import SUITE, kind_of, read_suite
-from kudo_harness.suite.limits import DEFAULT_LIMITS, SuiteLimits
 from kudo_harness.suite.model import SuiteOptions, Text
 from kudo_harness.suite.references import is_url
-from kudo_harness.suite.templates import TemplateValues
 
 _COMMAND_LINE = "command line"
 _NO_CASES = (

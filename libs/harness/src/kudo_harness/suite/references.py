@@ -10,8 +10,8 @@ from kudo.api.problems import shown
 from kudo_harness.suite.documents import Document, read_documents
 from kudo_harness.suite.files import FileReader
 from kudo_harness.suite.model import Text
-from kudo_harness.suite.names import Role, is_template
-from kudo_harness.suite.variables import expand
+from kudo_harness.suite.step_files import Role, is_template
+from kudo_harness.suite.words import expand
 
 _URL: Final = re.compile(r"https?://", re.IGNORECASE)
 

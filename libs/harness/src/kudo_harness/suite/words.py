@@ -1,12 +1,40 @@
-"""Splits a command into words as a POSIX shell does, without running one.
+"""Splits commands into words as a POSIX shell does, and replaces `$VAR` and `${VAR}` as Go does.
 
-The rules are those of github.com/google/shlex, which kuttl uses; they differ from Python's `shlex`:
-a backslash in double quotes takes the next character as it is, and `#` begins a comment only at the
-beginning of a word.
+The rules of words are those of github.com/google/shlex, which kuttl uses. They differ from Python's
+`shlex`: a backslash in double quotes takes the next character as it is, and `#` begins a comment
+only at the beginning of a word.
 """
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
+
+_VARIABLE: Final = re.compile(
+    r"""
+    \$(?:
+        \{(?P<special>[*\#$@!?0-9-])\}
+      | \{(?P<braced>[^}]+)\}
+      | (?P<nothing>\{\}?)
+      | (?P<single>[*\#$@!?0-9-])
+      | (?P<name>[A-Za-z0-9_]+)
+    )
+    """,
+    re.VERBOSE,
+)
+
+
+def expand(text: str, variables: Mapping[str, str]) -> str:
+    """Return a text with variables replaced; `$$` is a dollar sign, an unknown variable nothing."""
+
+    def value(match: re.Match[str]) -> str:
+        if match["nothing"]:
+            return ""
+        name = match["special"] or match["braced"] or match["single"] or match["name"]
+        return "$" if name == "$" else variables.get(name, "")
+
+    return _VARIABLE.sub(value, text)
+
 
 _SPACE: Final = frozenset(" \t\r\n")
 _ESCAPE, _DOUBLE, _SINGLE, _COMMENT = "\\", '"', "'", "#"

@@ -3,13 +3,13 @@
 import asyncio
 from pathlib import Path
 
-from kubectl_kudo.testing.running.cleanup import Cleanup
-from kubectl_kudo.testing.running.objects.cluster import Cluster, Clusters
-from kubectl_kudo.testing.running.process_groups import Processes
-from kubectl_kudo.testing.running.record import Record
 from kubeio import jsonpatch
 from kubeio.kinds import CLUSTER_ROLES, NAMESPACES
 from kubeio.types import JsonObject
+from kudo_harness.running.cleanup import Cleanup
+from kudo_harness.running.clusters import Cluster, Clusters
+from kudo_harness.running.processes import Processes
+from kudo_harness.running.record import Record
 from tests.support.apiserver.cluster import MemoryCluster
 from tests.support.apiserver.storage import Revision, StorageName
 
@@ -49,7 +49,7 @@ async def test_a_volume_that_a_claim_of_the_namespace_uses_is_waited_for_at_the_
             resource, "", metadata["name"], scope="case", kubeconfig=KUBECONFIG
         )
         record.created(made, metadata["name"], metadata["uid"])
-    async with Clusters(tmp_path, Cluster.of(client, KUBECONFIG)) as clusters:
+    async with Clusters(tmp_path, "tests", Cluster.of(client, KUBECONFIG)) as clusters:
         cleanup = Cleanup(record, clusters, Processes(record), wait=False)
         assert await cleanup.clean("case", seconds=5) == []
     assert record.objects == {}

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_kudo.testing.invocation.request import with_archives
-from kubectl_kudo.testing.running.reading.archives import fetch_cases
-from kubectl_kudo.testing.running.reading.downloads import fetch_objects
-from kubectl_kudo.testing.running.reading.setup_objects import setup_objects
+from kubectl_kudo.commands.test.host import HOST
+from kubectl_kudo.commands.test.invocation import with_archives
 from kudo_harness.findings import Place, SuiteInvalid
+from kudo_harness.running.downloads import fetch_cases, fetch_objects
+from kudo_harness.running.setup import setup_objects
 from kudo_harness.suite import Suite, SuiteRequest, Text, load_suite
 from tests.unit.cli.repositories.server import PackageServer, serving
 
@@ -71,7 +71,7 @@ async def test_objects_of_a_url_belong_to_the_step(
 ) -> None:
     server.files["/two.yaml"] = (MAP.format("a") + "---\n" + MAP.format("b")).encode()
     suite = _suite(tmp_path, {"tests/one/00-a.yaml": _step(server, field, "/two.yaml")})
-    found = await fetch_objects(suite)
+    found = await fetch_objects(suite, HOST.download)
     step = found.test_dirs[0].cases[0].steps[0]
     names = [one.value["metadata"] for one in getattr(step.objects, role)]
     assert names == [{"name": "a"}, {"name": "b"}]
@@ -88,7 +88,7 @@ async def test_everything_that_cannot_be_read_is_told_with_its_line(
         for number, path in enumerate(["/absent", "/text", "/no-kind"])
     }
     with pytest.raises(SuiteInvalid) as error:
-        await fetch_objects(_suite(tmp_path, files))
+        await fetch_objects(_suite(tmp_path, files), HOST.download)
     text = str(error.value)
     assert "00-a.yaml:3: failed to fetch" in text
     assert f"{server.url}/text:1: the document is no Kubernetes object" in text
@@ -99,7 +99,7 @@ async def test_a_url_that_is_too_large_is_not_read(tmp_path: Path, server: Packa
     server.files["/large"] = b"#" * (5 * 1024 * 1024)
     suite = _suite(tmp_path, {"tests/one/00-a.yaml": _step(server, "apply", "/large")})
     with pytest.raises(SuiteInvalid, match="larger than 4194304 bytes"):
-        await fetch_objects(suite)
+        await fetch_objects(suite, HOST.download)
 
 
 async def test_manifests_are_read_from_folders_files_and_urls_in_their_order(
@@ -128,7 +128,7 @@ async def test_manifests_are_read_from_folders_files_and_urls_in_their_order(
             "tests/one/00-a.yaml": MAP.format("a"),
         },
     )
-    objects = await setup_objects(suite)
+    objects = await setup_objects(suite, HOST.download)
     assert [_name(one.value) for one in objects.crds] == ["x.example.com"]
     assert [_name(one.value) for one in objects.manifests] == ["url", "item", "c", "file"]
 
@@ -153,14 +153,14 @@ async def test_manifests_that_cannot_be_read_are_told_with_the_line_that_names_t
         },
     )
     with pytest.raises(SuiteInvalid, match=r"kudo-test\.yaml:3: .*none cannot be read"):
-        await setup_objects(suite)
+        await setup_objects(suite, HOST.download)
 
 
 async def test_an_archive_of_cases_is_unpacked(tmp_path: Path, server: PackageServer) -> None:
     server.files["/cases.tgz"] = _archive({"cases/one/00-a.yaml": MAP.format("a")})
     server.files["/plain.tar.gz"] = _archive({"one/00-a.yaml": MAP.format("a")})
     urls = [Text(f"{server.url}/{name}", Place("s", 1)) for name in ("cases.tgz", "plain.tar.gz")]
-    first, second = await fetch_cases(tuple(urls), tmp_path / "unpacked")
+    first, second = await fetch_cases(tuple(urls), tmp_path / "unpacked", HOST.download)
     assert (first.folder / "one/00-a.yaml").read_text() == MAP.format("a")
     assert (second.folder / "one/00-a.yaml").read_text() == MAP.format("a")
     assert first.folder.name == "cases"
@@ -183,7 +183,7 @@ async def test_an_archive_that_is_not_safe_is_not_unpacked(
     folder = tmp_path / "unpacked"
     url = Text(f"{server.url}/bad.tgz", Place("suite.yaml", 7))
     with pytest.raises(SuiteInvalid, match=r"suite\.yaml:7: ") as error:
-        await fetch_cases((url,), folder)
+        await fetch_cases((url,), folder, HOST.download)
     assert message in str(error.value)
     assert not folder.exists()
     assert not (tmp_path / "out.yaml").exists()

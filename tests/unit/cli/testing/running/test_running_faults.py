@@ -3,10 +3,11 @@
 import textwrap
 from pathlib import Path
 
-from kubectl_kudo.testing.local.faults import StepFaults
-from kubectl_kudo.testing.target import Target
+from kubectl_kudo.commands.test.host import HOST
 from kubeio.kinds import CONFIG_MAPS, NAMESPACES, PODS
+from kudo_harness.faults.step_faults import StepFaults
 from kudo_harness.suite import Fault, SuiteRequest, load_suite
+from kudo_harness.target import Target
 from tests.support.apiserver.cluster import MemoryCluster
 
 CASE = "case"
@@ -43,7 +44,7 @@ async def test_a_state_that_passes_at_once_is_seen(tmp_path: Path) -> None:
     pod = {"metadata": {"name": "db", "labels": {"app": "db"}}, "spec": {"containers": [container]}}
     await client.create(PODS, {"apiVersion": "v1", "kind": "Pod", **pod}, namespace=CASE)
     said: list[str] = []
-    target = Target(client=client, kubeconfig=tmp_path, programs=(), local=None, faults=True)
+    target = Target(client, tmp_path, programs=(), local=None, faults=True, host=HOST)
     async with StepFaults(faults(tmp_path), target, CASE, said.append) as running:
         await running.before(20)
         for phase in ("running", "over"):

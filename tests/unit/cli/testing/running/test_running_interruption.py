@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from kubectl_kudo.testing.running.interruption import Interruption, listening
+from kudo_harness.running.waiting import Interruption, listening
 
 
 async def _signals(*numbers: signal.Signals) -> None:

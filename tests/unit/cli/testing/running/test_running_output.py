@@ -1,6 +1,6 @@
 """Output of commands: cut by bytes, in lines and in all."""
 
-from kubectl_kudo.testing.running.process_output import KEPT, LINE, SHOWN, Output
+from kudo_harness.running.processes import KEPT, LINE, SHOWN, Output
 
 
 def _shown(*chunks: bytes) -> tuple[list[str], Output]:

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_kudo.testing.running.process_groups import Ended, Processes
-from kubectl_kudo.testing.running.record import Record, is_running, process_started, read_record
 from kudo_harness.commands import Process
 from kudo_harness.findings import Place
+from kudo_harness.running.processes import Ended, Processes
+from kudo_harness.running.record import Record, is_running, process_started, read_record
 
 
 @pytest.fixture

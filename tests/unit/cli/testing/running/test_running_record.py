@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_kudo.testing.running.cleanup import tell_left
-from kubectl_kudo.testing.running.record import NAME, Record, read_record
 from kubeio.kinds import CLUSTER_ROLES, CONFIG_MAPS, NAMESPACES
+from kudo_harness.running.cleanup import tell_left
+from kudo_harness.running.record import NAME, Record, read_record
 
 KUBECONFIG = Path("/kubeconfig")
 

@@ -1,1 +1,0 @@
-"""`kubectl kudo test`: runs test suites of packages."""

@@ -1,1 +1,0 @@
-"""Checks a suite against the cluster before anything runs."""

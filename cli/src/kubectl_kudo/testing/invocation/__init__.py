@@ -1,1 +1,0 @@
-"""What the flags and the suite file of a run ask for together."""

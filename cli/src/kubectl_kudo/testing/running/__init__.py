@@ -1,1 +1,0 @@
-"""Runs a suite: setup, cases, steps, commands, and the removal of what was made."""

@@ -1,1 +1,0 @@
-"""Objects of a cluster: applied, deleted, and the namespaces that they are in."""

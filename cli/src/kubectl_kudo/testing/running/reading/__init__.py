@@ -1,1 +1,0 @@
-"""Files and URLs that are read when a suite begins to run."""

@@ -1,0 +1,1 @@
+"""What is checked against the cluster before a run: kinds, and fields of asserts."""

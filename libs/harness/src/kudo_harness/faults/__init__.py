@@ -1,0 +1,1 @@
+"""The faults of steps: how they are caused, and undone."""

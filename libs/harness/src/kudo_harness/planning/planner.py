@@ -1,0 +1,281 @@
+"""Plans a run: where a suite runs, and what is done for the lines that ask for a cluster.
+
+Suites of others say `startKIND`, `kubectl kudo init` or run a manager in the background. On a
+cluster that the harness starts, something else is done for such lines; each is told to the user.
+What cannot be done is an error with its line, before anything is started. On a cluster of the user
+all commands run as they are, and lines that would start a cluster are skipped.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from kudo_harness.findings import Findings, Place
+from kudo_harness.planning.commands import CommandPlanner
+from kudo_harness.planning.kind_config import KindConfig
+from kudo_harness.planning.plan import (
+    Action,
+    KudoVerdict,
+    Mapped,
+    Plan,
+    PlannedCommand,
+    PlannedNode,
+    PlanOptions,
+    Where,
+)
+from kudo_harness.suite import (
+    Command,
+    Fault,
+    NodeNotReady,
+    RestartService,
+    Suite,
+    SuiteOptions,
+    Text,
+)
+
+COMMAND_LINE: Final = Place("command line")
+BOTH_MODES: Final = "only one of --start-control-plane and --start-kind can be set"
+_GO_MODULE: Final = "github.com/kudobuilder/kudo"
+_GO_MOD_BYTES: Final = 64 * 1024
+_STARTS: Final = "kudo-cluster starts a control plane of processes on this machine"
+
+
+def plan_run(suite: Suite, options: PlanOptions, kudo: KudoVerdict) -> Plan:
+    """Return what is done before the cases of a suite run.
+
+    Args:
+        suite: The suite.
+        options: The flags.
+        kudo: Says what is done for commands of `kubectl kudo` on a cluster of our own.
+
+    Raises:
+        SuiteInvalid: with every line for which nothing can be done.
+    """
+    return _Planner(suite, options, kudo).plan()
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A request of the suite file or a flag, such as `startKIND`."""
+
+    place: Place
+    name: str
+
+    def mapped(self, done: str) -> Mapped:
+        return Mapped(self.place, self.name, done)
+
+
+@dataclass(slots=True)
+class _Planner:
+    suite: Suite
+    options: PlanOptions
+    kudo: KudoVerdict
+    findings: Findings = field(default_factory=Findings)
+    lines: list[Mapped] = field(default_factory=list)
+
+    @property
+    def of_file(self) -> SuiteOptions:
+        return self.suite.options
+
+    def plan(self) -> Plan:
+        plan = self._with_other_cluster() if self._given else self._with_own_cluster()
+        plan = plan or self._with_other_cluster()
+        check_faults(self.suite, plan, self.findings, allowed=self.options.allow_faults)
+        self.findings.check()
+        return plan
+
+    @property
+    def _given(self) -> bool:
+        return bool(self.options.kubeconfig or self.options.context)
+
+    def _starts(self) -> Iterator[_Asked]:
+        """Yield what asks for a cluster; flags that are given override the suite file."""
+        control_plane = self._flag(
+            self.options.start_control_plane,
+            "start-control-plane",
+            self.of_file.start_control_plane,
+            "startControlPlane",
+        )
+        kind_flag = self.options.start_kind
+        if self.options.kind_config and kind_flag is None:
+            kind_flag = True
+        kind = self._flag(kind_flag, "start-kind", self.of_file.start_kind, "startKIND")
+        if control_plane and kind:
+            self.findings.error("InvalidField", BOTH_MODES, kind.place)
+        yield from filter(None, (control_plane, kind))
+
+    def _start_kudo(self) -> _Asked | None:
+        flag, line = self.options.start_kudo, self.of_file.start_kudo
+        return self._flag(flag, "start-kudo", line, "startKUDO")
+
+    @staticmethod
+    def _flag(flag: bool | None, name: str, line: Place | None, field_name: str) -> _Asked | None:
+        if flag is None:
+            return _Asked(line, field_name) if line else None
+        return _Asked(COMMAND_LINE, f"--{name}") if flag else None
+
+    def _with_own_cluster(self) -> Plan | None:
+        """Return the plan with a cluster of our own; None if nothing asks for one."""
+        starts, kudo = list(self._starts()), self._start_kudo()
+        asked = next(iter([*starts, *([kudo] if kudo else [])]), None)
+        if asked is None:
+            return None
+        start = asked.mapped(_STARTS)
+        self.lines.append(start)
+        nodes = self._nodes()
+        self._note_kind()
+        first: list[PlannedCommand] = []
+        if kudo is not None:
+            done = "the CRDs are created, and the webhook and the reconciler run as processes"
+            if kudo is not asked:
+                self.lines.append(kudo.mapped(done))
+            else:
+                self.lines[0] = start = asked.mapped(f"{_STARTS}, and {done}")
+            first.append(PlannedCommand(_init(kudo.place), Action.INSTALL_KUDO))
+        planner = CommandPlanner(
+            variables={**self.options.environment, "NAMESPACE": "default"},
+            kudo=self.kudo,
+            kudo_manager=_is_kudo(self.options.folder),
+            findings=self.findings,
+            lines=self.lines,
+        )
+        commands = [one for each in self.of_file.commands for one in planner.plan(each)]
+        steps = {}
+        for command in _commands_of_cases(self.suite):
+            planned = planner.plan(command)
+            if planned != (PlannedCommand(command),):
+                steps[command] = planned
+        return Plan(
+            where=Where.OWN,
+            asked=start,
+            nodes=nodes,
+            lines=tuple(self.lines),
+            commands=(*first, *commands),
+            warnings=self.findings.sorted(),
+            steps=steps,
+        )
+
+    def _nodes(self) -> tuple[PlannedNode, ...]:
+        path = self.of_file.kind_config
+        if self.options.kind_config:
+            path = Text(self.options.kind_config, COMMAND_LINE)
+        if path is None:
+            return (PlannedNode(),)
+        return KindConfig(self.options.folder, self.findings, self.lines).nodes(path)
+
+    def _note_kind(self) -> None:
+        """Tell about the other lines for kind, which have no effect here."""
+        options = self.of_file
+        if self.options.kind_context or options.kind_context != "kind":
+            place = COMMAND_LINE if self.options.kind_context else options.place
+            name = self.options.kind_context or options.kind_context
+            self._skip(place, f"kindContext: {name}", "the cluster has a context of its own")
+        if options.kind_node_cache:
+            self._skip(options.place, "kindNodeCache", "there are no images")
+        for image in options.kind_containers:
+            done = "simulated nodes run no images"
+            self._skip(image.place, f"kindContainers: {image.value}", done)
+        if options.attach_control_plane_output:
+            done = "the logs of its programs are shown on stderr"
+            self.lines.append(Mapped(options.place, "attachControlPlaneOutput", done))
+
+    def _skip(self, place: Place, asked: str, why: str) -> None:
+        self.lines.append(Mapped(place, asked, f"skipped: {why}"))
+
+    def _with_other_cluster(self) -> Plan:
+        why = f"the cluster of {'--kubeconfig' if self.options.kubeconfig else '--context'} is used"
+        if self._given:
+            kudo = self._start_kudo()
+            for asked in (*self._starts(), *([kudo] if kudo else [])):
+                self._skip(asked.place, asked.name, why)
+            for text in filter(None, (self.of_file.kind_config, *self.of_file.kind_containers)):
+                self._skip(text.place, text.value, why)
+        return Plan(
+            where=Where.GIVEN if self._given else Where.CURRENT,
+            asked=None,
+            nodes=(),
+            lines=tuple(self.lines),
+            commands=tuple(PlannedCommand(one) for one in self.of_file.commands),
+            warnings=self.findings.sorted(),
+            steps={},
+        )
+
+
+def _commands_of_cases(suite: Suite) -> Iterator[Command]:
+    for folder in suite.test_dirs:
+        for case in folder.cases:
+            for step in case.steps:
+                yield from step.commands
+
+
+def _init(place: Place) -> Command:
+    """Return the command that `startKUDO` stands for; it is only shown."""
+    return Command(command="kubectl kudo init", place=place)
+
+
+def _is_kudo(folder: Path) -> bool:
+    """Return whether `./bin/manager` in a folder is the manager of KUDO.
+
+    In the repository of another controller, such as one of an operator in Go, it is that one.
+    """
+    try:
+        with (folder / "go.mod").open(encoding="utf-8", errors="replace") as file:
+            text = file.read(_GO_MOD_BYTES)
+    except OSError:
+        return True
+    lines = (line.split() for line in text.splitlines())
+    names = [line[1] for line in lines if line[:1] == ["module"] and len(line) > 1]
+    return not names or names[0].strip('"') == _GO_MODULE
+
+
+def check_faults(suite: Suite, plan: Plan, findings: Findings, *, allowed: bool) -> None:
+    """Note an error for each fault that cannot be caused.
+
+    Args:
+        suite: The suite.
+        plan: Where it runs.
+        findings: Where errors are noted.
+        allowed: Whether steps may cause faults on a cluster that the harness did not start.
+    """
+    for fault in _faults(suite):
+        problem = _of_own_cluster(fault, plan) if _own(plan) else _of_other_cluster(fault, allowed)
+        if problem:
+            findings.error("FaultNotAllowed", problem, fault.place)
+
+
+def _own(plan: Plan) -> bool:
+    return plan.where is Where.OWN
+
+
+def _faults(suite: Suite) -> Iterator[Fault]:
+    for folder in suite.test_dirs:
+        for case in folder.cases:
+            for step in case.steps:
+                yield from step.options.faults if step.options else ()
+
+
+def _of_own_cluster(fault: Fault, plan: Plan) -> str:
+    match fault.action:
+        case NodeNotReady(name=name):
+            names = [f"node-{n}" for n in range(1, len(plan.nodes) + 1)]
+            return "" if name in names else f"no node {name}; there are {', '.join(names)}"
+        case RestartService(service=service):
+            if not (plan.installs_kudo or plan.steps_install_kudo):
+                return (
+                    f"the {service} does not run: no line of the suite installs KUDO; add "
+                    "startKUDO: true to the suite file"
+                )
+    return ""
+
+
+def _of_other_cluster(fault: Fault, allowed: bool) -> str:
+    match fault.action:
+        case NodeNotReady():
+            return "only the simulated nodes of a cluster that the harness starts can be unready"
+    if allowed:
+        return ""
+    return (
+        "faults are caused only on a cluster that the harness starts: add startControlPlane: true "
+        "to the suite file, or allow them on this cluster with --allow-faults"
+    )

@@ -1,0 +1,1 @@
+"""Runs suites: cases, steps, commands and asserts on a cluster, and deletes what a run made."""

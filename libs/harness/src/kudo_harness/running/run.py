@@ -1,0 +1,210 @@
+"""Runs a suite and returns its result; what the run made is deleted, also after an interruption."""
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Final
+
+from kudo_harness.planning.plan import Plan
+from kudo_harness.report import Failure, FolderResult, SuiteResult
+from kudo_harness.running.case_run import CaseRun
+from kudo_harness.running.cleanup import Cleanup, end_record
+from kudo_harness.running.clusters import Cluster, Clusters
+from kudo_harness.running.downloads import fetch_objects
+from kudo_harness.running.log import RunLog, RunOptions, SafeLog
+from kudo_harness.running.namespaces import Namespaces
+from kudo_harness.running.processes import Processes
+from kudo_harness.running.record import Record
+from kudo_harness.running.setup import Background, Setup, setup_objects
+from kudo_harness.running.shared import Shared
+from kudo_harness.running.waiting import Interruption, listening
+from kudo_harness.suite import Suite
+from kudo_harness.target import Target
+
+_SETUP_FAILED: Final = "the suite could not be prepared"
+_OF_THE_RUN: Final = ""
+"""Scope of what no case has made for itself."""
+
+
+async def run_suite(
+    suite: Suite, plan: Plan, target: Target, options: RunOptions, log: RunLog
+) -> SuiteResult:
+    """Run a suite.
+
+    The first SIGINT, SIGTERM or SIGHUP ends the run and deletes what it made, the second one ends
+    that as well, and what is left is told.
+
+    Args:
+        suite: The suite; its options are those that hold, flags included.
+        plan: What is done for its commands.
+        target: The cluster.
+        options: Folders, environment, interruption.
+        log: Where messages go.
+
+    Raises:
+        SuiteInvalid: manifests cannot be read; nothing was done.
+    """
+    suite = await fetch_objects(suite, target.host.download)
+    objects = await setup_objects(suite, target.host.download)
+    default = Cluster.of(target.client, target.kubeconfig)
+    record = Record.start(options.folder)
+    async with Clusters(options.folder, target.host.user_agent, default) as clusters:
+        processes = Processes(record)
+        shared = Shared(
+            suite=suite,
+            plan=plan,
+            target=target,
+            options=options,
+            log=SafeLog.of_suite(log, suite),
+            record=record,
+            clusters=clusters,
+            namespaces=Namespaces(record),
+            processes=processes,
+            cleanup=Cleanup(
+                record,
+                clusters,
+                processes,
+                wait=options.wait_until_gone and target.local is None,
+            ),
+        )
+        interruption = options.interruption or Interruption()
+        with _heard(interruption, options):
+            return await _Run(shared, Setup(shared, objects), interruption).run()
+
+
+@contextmanager
+def _heard(interruption: Interruption, options: RunOptions) -> Iterator[None]:
+    """Listen to signals, unless the caller does."""
+    if options.interruption is not None:
+        yield
+        return
+    with listening(interruption):
+        yield
+
+
+@dataclass(slots=True)
+class _Run:
+    shared: Shared
+    setup: Setup
+    interruption: Interruption
+    started: datetime = field(default_factory=lambda: datetime.now(UTC))
+    folders: list[tuple[str, list[CaseRun]]] = field(default_factory=list)
+    failure: Failure | None = None
+
+    def __post_init__(self) -> None:
+        # The number makes scopes differ: two folders may have cases of the same name.
+        self.folders = [
+            (
+                folder.path,
+                [
+                    CaseRun(self.shared, folder.path, case, f"{number}/{case.name}")
+                    for case in folder.cases
+                ],
+            )
+            for number, folder in enumerate(self.shared.suite.test_dirs)
+        ]
+
+    async def run(self) -> SuiteResult:
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        ended = False
+        before = self.interruption.on_signal
+        self.interruption.on_signal = self._interrupted
+        try:
+            ended = await self.interruption.until_interrupted(self._work())
+        finally:
+            # Cases that have ended have deleted their own, or waited for it in vain.
+            await self._clean(_OF_THE_RUN if ended else None)
+            self.interruption.on_signal = before
+        return SuiteResult(
+            name=self.shared.suite_options.name,
+            started=self.started,
+            seconds=loop.time() - began,
+            folders=tuple(self._results()),
+            failure=self.failure,
+            interrupted=not ended,
+        )
+
+    def _interrupted(self, signals: int) -> None:
+        log = self.shared.log.of("", "")
+        if signals == 1:
+            log.say("interrupted: stopping and deleting what the run made; once more leaves it")
+        else:
+            log.say("interrupted again: what is left stays")
+            # A task group that is being cancelled does not pass on that it is cancelled again.
+            self.shared.processes.kill_all()
+
+    async def _work(self) -> None:
+        async with asyncio.TaskGroup() as group:
+            background = Background(group)
+            self.failure = await self.setup.run(background)
+            if self.failure is None:
+                await self._run_cases()
+            background.end()
+
+    async def _run_cases(self) -> None:
+        limit = asyncio.Semaphore(self.shared.suite_options.parallel)
+
+        async def run(case: CaseRun) -> None:
+            async with limit:
+                await case.run()
+
+        async with asyncio.TaskGroup() as group:
+            for _, cases in self.folders:
+                for case in cases:
+                    group.create_task(run(case), name=case.case.name)
+
+    async def _clean(self, scope: str | None) -> None:
+        """Delete what is left of a scope, or of all: of interrupted cases, and what cases share."""
+        log = self.shared.log.of("", "")
+        if self._cluster_ends and (scope is None or self.shared.suite_options.skip_delete):
+            self._forget()
+        if self.shared.suite_options.skip_delete:
+            await self.shared.processes.stop_all(None)
+            self._tell_kept()
+            return
+        await self.interruption.until_interrupted(self._clean_scope(scope), endures=1)
+        end_record(self.shared.record, log.say)
+
+    @property
+    def _cluster_ends(self) -> bool:
+        """Whether the cluster of the suite ends with the run."""
+        return self.shared.target.local is not None and (
+            not self.shared.suite_options.skip_cluster_delete
+        )
+
+    def _forget(self) -> None:
+        """Forget the objects of a cluster that ends: nobody needs to wait for their deletion."""
+        record = self.shared.record
+        for made in record.objects_of(None):
+            if made.kubeconfig == str(self.shared.target.kubeconfig):
+                record.gone(made)
+
+    async def _clean_scope(self, scope: str | None) -> None:
+        log = self.shared.log.of("", "")
+        for fault in await self.shared.cleanup.clean(scope):
+            log.say(fault)
+
+    def _tell_kept(self) -> None:
+        log = self.shared.log.of("", "")
+        folder = self.shared.options.folder
+        if self.shared.record.is_empty:
+            end_record(self.shared.record, log.say)
+            return
+        log.say(f"nothing was deleted, as skipDelete asks; --clean {folder} deletes it:")
+        for made in self.shared.record.objects_of(None):
+            if made.is_namespace:
+                log.say(f"  namespace {made.name}")
+
+    def _results(self) -> Iterator[FolderResult]:
+        for path, cases in self.folders:
+            results = [one.result for one in cases]
+            if self.failure is not None:
+                results = [replace(one, skipped=_SETUP_FAILED) for one in results]
+            if not results:
+                continue
+            begin = min(one.started for one in results)
+            end = max(one.started.timestamp() + one.seconds for one in results)
+            yield FolderResult(path, begin, max(0.0, end - begin.timestamp()), tuple(results))

@@ -1,0 +1,189 @@
+"""Prepares the cluster for a suite: `crdDir`, `manifestDirs`, and the commands of the suite."""
+
+import asyncio
+from collections.abc import Coroutine, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from kudo_harness.commands import CommandInvalid
+from kudo_harness.findings import Findings
+from kudo_harness.planning.plan import Action, PlannedCommand
+from kudo_harness.report import Failure
+from kudo_harness.running.clusters import Cluster, is_crd
+from kudo_harness.running.downloads import Download, Downloads, usable
+from kudo_harness.running.objects import Applier, NotApplied, items_of
+from kudo_harness.running.shared import Commands, Shared, shown
+from kudo_harness.suite import Document, Suite, Text
+from kudo_harness.suite.documents import read_documents
+from kudo_harness.suite.files import FileReader
+from kudo_harness.suite.references import is_url
+
+_SUFFIXES: Final = (".yaml", ".yml", ".json")
+_DEEPEST: Final = 8
+"""Levels of folders below one of `manifestDirs`; links may lead back to it."""
+
+
+@dataclass(frozen=True, slots=True)
+class SetupObjects:
+    """The objects that are applied before the cases, in order.
+
+    Attributes:
+        crds: Of `crdDir`.
+        manifests: Of `manifestDirs`.
+    """
+
+    crds: tuple[Document, ...] = ()
+    manifests: tuple[Document, ...] = ()
+
+
+async def setup_objects(suite: Suite, download: Download) -> SetupObjects:
+    """Return the objects of `crdDir` and `manifestDirs`.
+
+    Raises:
+        SuiteInvalid: with everything that cannot be read.
+    """
+    findings = Findings()
+    reader = _Reader(FileReader(findings), Downloads(download, findings))
+    options = suite.options
+    crds = await reader.read(options.crd_dir) if options.crd_dir else ()
+    manifests = [one for text in options.manifest_dirs for one in await reader.read(text)]
+    findings.check()
+    # Other objects in the folder of CRDs are left out, as by kuttl.
+    return SetupObjects(tuple(one for one in crds if is_crd(one.value)), tuple(manifests))
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    files: FileReader
+    downloads: Downloads
+
+    async def read(self, text: Text) -> tuple[Document, ...]:
+        """Return the objects of a folder, with those below it, of a file, or of a URL."""
+        if is_url(text.value):
+            found = await self.downloads.documents(text)
+        else:
+            found = tuple(self._in(Path(text.value), text))
+        usable_ones = [one for one in found if usable(one, self.downloads.findings)]
+        return tuple(item for one in usable_ones for item in items_of(one))
+
+    def _in(self, path: Path, text: Text, depth: int = 0) -> Iterator[Document]:
+        if not path.is_dir():
+            yield from self._file(path, text)
+            return
+        for entry in self.files.entries(path, text.place):
+            if entry.is_dir():
+                if depth < _DEEPEST:
+                    yield from self._in(path / entry.name, text, depth + 1)
+            elif entry.name.endswith(_SUFFIXES):
+                yield from self._file(path / entry.name, text)
+
+    def _file(self, path: Path, text: Text) -> Iterator[Document]:
+        content = self.files.text(path, text.place)
+        if content is not None:
+            limits = self.files.limits
+            yield from read_documents(str(path), content, self.files.findings, limits) or ()
+
+
+NAMESPACE = "default"
+"""Of objects in manifestDirs and of the commands of a suite."""
+
+
+@dataclass(frozen=True, slots=True)
+class Background:
+    """The commands of a suite that run in the background.
+
+    Attributes:
+        group: Where they run.
+        tasks: One for each.
+    """
+
+    group: asyncio.TaskGroup
+    tasks: list[asyncio.Task[None]] = field(default_factory=list)
+
+    def start(self, work: Coroutine[Any, Any, None], name: str) -> None:
+        self.tasks.append(self.group.create_task(work, name=name))
+
+    def end(self) -> None:
+        """Cancel all; the group waits until they have ended."""
+        for task in self.tasks:
+            task.cancel()
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """Prepares the cluster.
+
+    Attributes:
+        shared: Parts of the run.
+        objects: What is applied.
+    """
+
+    shared: Shared
+    objects: SetupObjects
+
+    async def run(self, background: Background) -> Failure | None:
+        """Prepare the cluster and return why that failed; None if it did not.
+
+        Objects stay after the run, as with kuttl: other runs may use them meanwhile.
+        """
+        cluster = self.shared.clusters.default
+        assert cluster is not None
+        for documents in (self.objects.crds, self.objects.manifests):
+            failure = await self._apply(cluster, documents)
+            if failure is not None:
+                return failure
+        return await self._run_commands(cluster, background)
+
+    async def _apply(self, cluster: Cluster, documents: Sequence[Document]) -> Failure | None:
+        self.shared.log.learn(document.value for document in documents)
+        applier = Applier(cluster, NAMESPACE, None, "")
+        log = self.shared.log.of("", "")
+        for document in documents:
+            try:
+                log.say(await applier.apply(document))
+            except NotApplied as error:
+                return self.shared.log.failure(Failure(str(error)))
+        return None
+
+    async def _run_commands(self, cluster: Cluster, background: Background) -> Failure | None:
+        context = self.shared.context(
+            NAMESPACE,
+            cluster.kubeconfig,
+            self.shared.options.working_folder.absolute(),
+            self.shared.suite_options.command_timeout,
+        )
+        commands = self.shared.commands(context, self.shared.log.of("", ""), scope="")
+        for planned in self.shared.plan.commands:
+            if planned.command.background and planned.action is Action.RUN:
+                failure = await self._start(commands, planned, background)
+            else:
+                failure = await commands.run([planned])
+            if failure is not None:
+                return self.shared.log.failure(failure)
+        return None
+
+    async def _start(
+        self, commands: Commands, planned: PlannedCommand, background: Background
+    ) -> Failure | None:
+        """Start a command in the background, and return why it cannot be; its end is logged."""
+        try:
+            process = commands.process(planned)
+        except CommandInvalid as error:
+            return Failure(str(error))
+        commands.log.say(f"running in the background: {shown(process.shown)}")
+        write = commands.log.output() if process.log_output else None
+        name = shown(process.shown)
+
+        def line(text: str) -> None:
+            if write is not None:
+                write(text)
+
+        def ended(text: str) -> None:
+            commands.log.say(f"the command {name} {text}")
+
+        started: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        work = self.shared.processes.supervise(process, line, ended, started, scope="")
+        background.start(work, name)
+        fault = await started
+        return Failure(f"{planned.command.place}: command {name} {fault}") if fault else None
