@@ -13,9 +13,9 @@ import orjson
 from kubeio.types import JsonObject
 from kudo.admission import Request, VersionKey
 from kudo.admission import Review as InstanceReview
-from kudo.admission.answers import Answer, decided, unreadable
+from kudo.admission.envelope import Answer, decided, unreadable
+from kudo.admission.reading import parse_version
 from kudo.admission.tenancy import Tenancy
-from kudo.admission.versions import parse_version
 from kudo.api import OperatorVersion
 from kudo.api.names import GROUP
 from kudo.api.problems import InvalidInput

@@ -13,8 +13,15 @@ from typing import Any
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from kudo.admission.answers import Answer, failed
-from kudo.admission.envelope import AdmissionReview, MalformedReview, allow, deny, failure
+from kudo.admission.envelope import (
+    AdmissionReview,
+    Answer,
+    MalformedReview,
+    allow,
+    deny,
+    failed,
+    failure,
+)
 from kudo_webhook.body import LIMIT, BodyTooLarge
 from kudo_webhook.exchange import Exchange
 from kudo_webhook.metrics import MUTATE

@@ -12,13 +12,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from kudo.admission import Decision, Review, VersionKey, Versions
-from kudo.admission.answers import ALLOWED, Answer, decided, failed, unreadable
 from kudo.admission.envelope import (
+    ALLOWED,
     OPERATOR_VERSION,
     AdmissionReview,
+    Answer,
     MalformedReview,
+    decided,
+    failed,
     read_head,
     read_review,
+    unreadable,
 )
 from kudo.admission.tenancy import Tenancy
 from kudo.api import Json

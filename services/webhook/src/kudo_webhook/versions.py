@@ -21,8 +21,8 @@ from kubeio.client import Client
 from kubeio.errors import KubeError, NotFound
 from kubeio.names import is_subdomain
 from kubeio.resource import Resource
+from kudo.admission.reading import VersionMalformed, parse_version
 from kudo.admission.tenancy import is_granted, kept_annotations
-from kudo.admission.versions import VersionMalformed, parse_version
 from kudo.api import JsonObject, OperatorVersion, names
 from kudo.api.bounds import TOO_LARGE, too_large
 

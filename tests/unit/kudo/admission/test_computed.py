@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from kudo.admission.computed import computed
+from kudo.admission.change import computed
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,7 @@ from typing import Any, Literal
 import pytest
 
 from kudo.admission import Decision, Request, Review, mutate, validate
-from kudo.admission.grants import needs_grant
-from kudo.admission.tenancy import Tenancy
+from kudo.admission.tenancy import Tenancy, needs_grant
 from kudo.api import Instance, InstanceSpec, JsonObject, OperatorVersion
 from kudo.api.names import ANNOTATION_ALLOW_FROM
 from tests.unit.kudo.builders import instance, version

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from kudo.admission import field_rules, final_state, plan_rules, rules
+from kudo.admission import field_rules, plan_rules, rules
 from kudo.admission.change import Change
 from kudo.admission.revalidation import revalidate_idle
 from kudo.admission.rules import RULES, Moment, Rule
@@ -46,7 +46,7 @@ def test_a_new_rule_on_a_field_applies_to_every_kind_of_change_and_what_is_store
 def test_every_rule_that_is_written_is_in_the_list() -> None:
     written = {
         function
-        for module in (field_rules, final_state, plan_rules)
+        for module in (field_rules, plan_rules)
         for name, function in inspect.getmembers(module, inspect.isfunction)
         if function.__module__ == module.__name__ and not name.startswith("_")
     }

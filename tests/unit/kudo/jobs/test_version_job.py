@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kudo.admission.answers import Answer
+from kudo.admission.envelope import Answer
 from kudo.admission.tenancy import LONGEST_GRANT
 from kudo.api import Json, JsonObject
 from kudo.api.names import ANNOTATION_ALLOW_FROM

@@ -1,11 +1,14 @@
-"""The input of all admission rules: what a request changes, compared with what is in force."""
+"""The input of all admission rules: what a request changes, compared with what is in force.
 
-from collections.abc import Mapping
+What a change is follows from both objects and their OperatorVersions, is computed when a rule asks
+for it, and once.
+"""
+
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Flag, auto
-from typing import ClassVar
+from typing import Any, ClassVar, Generic, Self, TypeVar, overload
 
-from kudo.admission.computed import computed
 from kudo.api import ExecutionStatus, Instance, OperatorVersion, Parameter, PlanExecution
 from kudo.api.fingerprints import fingerprint
 from kudo.api.names import PLAN_CLEANUP
@@ -24,6 +27,33 @@ from kudo.plans.runs.plan_choice import (
 )
 from kudo.plans.runs.retries import is_honoured
 from kudo.plans.runs.upgrades import Before, left_by, stays
+
+_Value = TypeVar("_Value", covariant=True)
+
+
+class computed(Generic[_Value]):  # noqa: N801 - used as a decorator
+    """Like `functools.cached_property`, for objects that are used by one thread.
+
+    That one takes a lock until Python 3.12; with a dozen of them for each request, the locks cost
+    as much as the rules.
+    """
+
+    def __init__(self, compute: Callable[[Any], _Value]) -> None:
+        self._compute = compute
+        self._name = compute.__name__
+        self.__doc__ = compute.__doc__
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, instance: object, owner: type) -> _Value: ...
+    def __get__(self, instance: object, owner: type) -> Self | _Value:
+        if instance is None:
+            return self
+        # The attribute of the instance hides this descriptor from now on.
+        value = instance.__dict__[self._name] = self._compute(instance)
+        return value
+
 
 _ABSENT = Instance()
 

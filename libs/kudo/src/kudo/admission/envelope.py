@@ -2,7 +2,7 @@
 
 Only what a decision needs is read. The answer is in the version of the request. The API server
 shows `status.message` to the user behind "denied the request:", so it lists everything that is
-wrong, the deciding problem first.
+wrong, the deciding problem first. An `Answer` is a decision, or the error that prevented one.
 """
 
 import base64
@@ -10,21 +10,87 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import orjson
 
-from kudo.admission.review import Request
+from kudo.admission.review import Decision, Request
 from kudo.api import Json, JsonObject
 from kudo.api.names import GROUP
-from kudo.api.problems import Problem, shown
+from kudo.api.problems import InvalidInput, Problem, shown
 
-_GROUP = "admission.k8s.io"
-_VERSIONS = (f"{_GROUP}/v1", f"{_GROUP}/v1beta1")
 INSTANCE, OPERATOR_VERSION = "Instance", "OperatorVersion"
+Outcome = Literal["allowed", "denied", "limited", "error"]
+
+_VERSIONS = ("admission.k8s.io/v1", "admission.k8s.io/v1beta1")
 _RESOURCES = {INSTANCE: "instances", OPERATOR_VERSION: "operatorversions"}
 _NAME = 253
 _OPERATIONS = frozenset({"CREATE", "UPDATE", "DELETE", "CONNECT"})
+_HEAD = 4096
+"""Bytes that are searched: identity and namespace come first in what API servers write."""
+_FIRST_UID = re.compile(rb'"request":{"uid":"([^"\\]{1,64})"')
+_FIRST_NAMESPACE = re.compile(rb'"namespace":"([^"\\]{1,63})"')
+_FIRST_OPERATION = re.compile(rb'"operation":"([A-Z]{1,8})"')
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The answer to a review.
+
+    Attributes:
+        problems: Why it is denied, the deciding problem first; empty if it is allowed.
+        warnings: Shown to the client although the request is allowed.
+        patch: JSON Patch as JSON; empty if nothing is to change.
+        code: HTTP status of the denial.
+    """
+
+    problems: tuple[Problem, ...] = ()
+    warnings: tuple[str, ...] = ()
+    patch: bytes = b""
+    code: int = 403
+
+    @property
+    def allowed(self) -> bool:
+        return not self.problems
+
+    @property
+    def reason(self) -> str:
+        return self.problems[0].reason if self.problems else ""
+
+    @property
+    def limit(self) -> str:
+        """Name of the limit that decided, or an empty string."""
+        return self.problems[0].limit if self.problems else ""
+
+    @property
+    def outcome(self) -> Outcome:
+        """Label of the metric: `error` is our fault, `limited` means the request is too large."""
+        if self.allowed:
+            return "allowed"
+        if self.limit:
+            return "limited"
+        return "denied" if self.code < 500 else "error"
+
+
+ALLOWED = Answer()
+
+
+def decided(decision: Decision) -> Answer:
+    """Return the answer for a decision."""
+    if decision.problems:
+        return Answer(decision.problems, code=413 if decision.problems[0].limit else 403)
+    patch = orjson.dumps(decision.patch) if decision.patch else b""
+    return Answer(warnings=decision.warnings, patch=patch)
+
+
+def unreadable(error: InvalidInput) -> Answer:
+    """Return the answer to objects that cannot be read."""
+    return Answer(error.problems, code=400)
+
+
+def failed(code: int, reason: str, message: str, *, limit: str = "") -> Answer:
+    """Return a denial without a decision."""
+    return Answer((Problem(reason, message, limit=limit),), code=code)
 
 
 class MalformedReview(Exception):
@@ -89,7 +155,13 @@ def read_review(
     Raises:
         MalformedReview: it is not an AdmissionReview, or not one that API servers send.
     """
-    document = _object(_parsed(body, parse), "the body")
+    try:
+        document = _object(parse(body), "the body")
+    except json.JSONDecodeError as error:
+        # The error's document is the body, which may hold secrets; only its text goes on.
+        raise MalformedReview(f"the body is not JSON: {error.msg}") from None
+    except (ValueError, RecursionError):
+        raise MalformedReview("the body is not JSON as API servers send it") from None
     api_version = document.get("apiVersion")
     if document.get("kind") != "AdmissionReview" or api_version not in _VERSIONS:
         raise MalformedReview(f"the body is not an AdmissionReview of {' or '.join(_VERSIONS)}")
@@ -97,7 +169,15 @@ def read_review(
     operation = _text(request, "operation")
     if operation not in _OPERATIONS:
         raise MalformedReview("request.operation is not one of " + ", ".join(sorted(_OPERATIONS)))
-    about = _is_about(request, kind)
+    resource = _object(request.get("resource"), "request.resource")
+    # A rule of the webhook's configuration with `*` would send other resources as well.
+    about = (
+        resource.get("group") == GROUP
+        and resource.get("resource") == _RESOURCES[kind]
+        and not request.get("subResource")
+    )
+    user = request.get("userInfo")
+    username = user.get("username") if isinstance(user, dict) else None
     reviewed = about and operation in {"CREATE", "UPDATE"}
     return AdmissionReview(
         api_version=api_version,
@@ -113,15 +193,8 @@ def read_review(
             else None
         ),
         dry_run=request.get("dryRun") is True,
-        username=_username(request) if reviewed else "",
+        username=username if reviewed and isinstance(username, str) else "",
     )
-
-
-_HEAD = 4096
-"""Bytes that are searched: identity and namespace come first in what API servers write."""
-_FIRST_UID = re.compile(rb'"request":{"uid":"([^"\\]{1,64})"')
-_FIRST_NAMESPACE = re.compile(rb'"namespace":"([^"\\]{1,63})"')
-_FIRST_OPERATION = re.compile(rb'"operation":"([A-Z]{1,8})"')
 
 
 def read_head(body: bytes, kind: str = INSTANCE) -> AdmissionReview | None:
@@ -149,16 +222,6 @@ def read_head(body: bytes, kind: str = INSTANCE) -> AdmissionReview | None:
     )
 
 
-def _parsed(body: bytes, parse: Callable[[bytes], Json]) -> Json:
-    try:
-        return parse(body)
-    except json.JSONDecodeError as error:
-        # The error's document is the body, which may hold secrets; only its text goes on.
-        raise MalformedReview(f"the body is not JSON: {error.msg}") from None
-    except (ValueError, RecursionError):
-        raise MalformedReview("the body is not JSON as API servers send it") from None
-
-
 def _object(value: Any, where: str) -> JsonObject:
     if not isinstance(value, dict):
         raise MalformedReview(f"{where} is missing or not an object")
@@ -170,18 +233,6 @@ def _text(request: JsonObject, field: str, *, empty: bool = False) -> str:
     if not isinstance(value, str) or not (value or empty):
         raise MalformedReview(f"request.{field} is missing or not a string")
     return value
-
-
-def _username(request: JsonObject) -> str:
-    user = request.get("userInfo")
-    name = user.get("username") if isinstance(user, dict) else None
-    return name if isinstance(name, str) else ""
-
-
-def _is_about(request: JsonObject, kind: str) -> bool:
-    resource = _object(request.get("resource"), "request.resource")
-    found = resource.get("group"), resource.get("resource")
-    return found == (GROUP, _RESOURCES[kind]) and not request.get("subResource")
 
 
 def allow(review: AdmissionReview, *, warnings: Sequence[str] = (), patch: bytes = b"") -> bytes:
@@ -212,14 +263,13 @@ def deny(review: AdmissionReview, problems: Sequence[Problem], code: int) -> byt
             "name": shown(review.name, _NAME),
             "group": GROUP,
             "kind": review.kind or INSTANCE,
-            "causes": [_cause(problem) for problem in problems],
+            "causes": [
+                {"reason": problem.reason, "message": problem.message, "field": problem.field}
+                for problem in problems
+            ],
         },
     }
     return _answer(review, {"uid": review.uid, "allowed": False, "status": status})
-
-
-def _cause(problem: Problem) -> JsonObject:
-    return {"reason": problem.reason, "message": problem.message, "field": problem.field}
 
 
 def _answer(review: AdmissionReview, response: JsonObject) -> bytes:

@@ -13,11 +13,11 @@ def requested_plan_exists(change: Change) -> Iterator[Problem]:
     """D01."""
     name = change.direct
     if name and name not in change.version.plans:
-        known = listed(sorted(change.version.plans)) or "none"
+        plans = listed(sorted(change.version.plans)) or "none"
         yield Problem(
             "PlanUnknown",
             f"plan {shown_name(name)} does not exist in {change.version.metadata.name}; its plans "
-            f"are: {known}",
+            f"are: {plans}",
             "spec.planExecution.planName",
         )
 
@@ -27,12 +27,12 @@ def changed_parameters_are_declared(change: Change) -> Iterator[Problem]:
     unknown = sorted(change.changed.keys() - change.declared.keys())
     if unknown:
         # Built once, since both lists may be long.
-        known = listed([p.name for p in change.version.parameters]) or "none"
+        declared = listed([p.name for p in change.version.parameters]) or "none"
         for name in unknown:
             yield Problem(
                 "ParameterUnknown",
                 f'failed to find parameter "{shown_name(name)}" in the OperatorVersion '
-                f"{change.version.metadata.name}; its parameters are: {known}",
+                f"{change.version.metadata.name}; its parameters are: {declared}",
                 parameter_field(name),
             )
 

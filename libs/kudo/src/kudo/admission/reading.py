@@ -1,18 +1,19 @@
-"""Reads the parts of submitted and stored Instances that decisions need.
+"""Reads what decisions need: parts of submitted and stored Instances, and OperatorVersions.
 
 Pydantic creates an error for each wrong item, however many there are. To bound that, the wrong
 items of a map or a list are counted first, and only the first of them are passed to it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from kudo.api import Instance, Json, JsonObject
+from kudo.api import Instance, Json, JsonObject, OperatorVersion
 from kudo.api.problems import (
     MOST_PROBLEMS,
     InvalidInput,
+    KudoError,
     Problem,
     first_problems,
     shown,
@@ -82,10 +83,15 @@ class InstanceReader:
     def _metadata(self, metadata: Json) -> Json:
         if not isinstance(metadata, dict):
             return metadata
-        found = {field: metadata[field] for field in _METADATA if field in metadata}
-        found = self._trimmed_in(found, "finalizers", _is_text)
-        texts = {field: _texts(metadata[field]) for field in _TEXTS if field in metadata}
-        return {"name": self._name, **found, **texts, "namespace": self._namespace}
+        kept = {field: metadata[field] for field in _METADATA if field in metadata}
+        kept = self._trimmed_in(kept, "finalizers", _is_text)
+        for field in _TEXTS:
+            if field in metadata:
+                # The API server stores no other values than texts in these.
+                values = metadata[field] if isinstance(metadata[field], dict) else {}
+                kept[field] = {name: text for name, text in values.items() if _is_text(text)}
+        # A submitted object need not repeat the name and the namespace of the request.
+        return {"name": self._name, **kept, "namespace": self._namespace}
 
     def _runs(self, status: Json) -> Json:
         """Return the part of a stored status that decisions need."""
@@ -94,7 +100,7 @@ class InstanceReader:
         last = self._trimmed_in(status.get("lastRun"), "parameters", _is_text)
         plans = status.get("planStatus")
         if isinstance(plans, dict):
-            plans = {plan: _run(entry) for plan, entry in plans.items()}
+            plans = {plan: _narrowed(entry, _RUN) for plan, entry in plans.items()}
         return self._trimmed_in({"planStatus": plans, "lastRun": last}, "planStatus", _is_run)
 
     def _with_history(self, runs: Json, status: Json) -> Json:
@@ -103,7 +109,10 @@ class InstanceReader:
             return runs
         history = status.get("history")
         if isinstance(history, list):
-            history = [_record(entry) for entry in history]
+            history = [_narrowed(entry, _RECORD) for entry in history]
+            for record in history:
+                if isinstance(record, dict) and isinstance(record.get("cause"), dict):
+                    record["cause"] = {"retryOf": record["cause"].get("retryOf")}
         return self._trimmed_in({**runs, "history": history}, "history", _is_record)
 
     def _trimmed_in(self, owner: Json, field: str, right: Callable[[Json], bool]) -> Json:
@@ -116,7 +125,11 @@ class InstanceReader:
         if wrong <= MOST_PROBLEMS:
             return owner
         self._left_out += wrong - MOST_PROBLEMS
-        return {**owner, field: _first_wrong(items, right)}
+        # Nothing but wrong items: the object cannot be read anyway.
+        if isinstance(items, list):
+            return {**owner, field: [item for item in items if not right(item)][:MOST_PROBLEMS]}
+        names = [name for name, item in items.items() if not right(item)][:MOST_PROBLEMS]
+        return {**owner, field: {name: items[name] for name in names}}
 
     def _unreadable(self, entry: ErrorDetails) -> Problem:
         field = ".".join(shown_name(str(part)) for part in entry["loc"][:_PATH_PARTS])
@@ -126,27 +139,14 @@ class InstanceReader:
         return Problem("InstanceUnreadable", text, field)
 
 
-def _first_wrong(items: Json, right: Callable[[Json], bool]) -> Json:
-    if isinstance(items, list):
-        return [item for item in items if not right(item)][:MOST_PROBLEMS]
-    names = [name for name, item in items.items() if not right(item)][:MOST_PROBLEMS]
-    return {name: items[name] for name in names}
-
-
 def _is_text(value: Json) -> bool:
     return isinstance(value, str)
 
 
-def _texts(value: Json) -> Json:
-    """Return the texts of a map; the API server stores no other values in these."""
-    found = value if isinstance(value, dict) else {}
-    return {name: text for name, text in found.items() if isinstance(text, str)}
-
-
-def _run(entry: Json) -> Json:
+def _narrowed(entry: Json, fields: Sequence[str]) -> Json:
     if not isinstance(entry, dict):
         return entry
-    return {field: entry[field] for field in _RUN if field in entry}
+    return {field: entry[field] for field in fields if field in entry}
 
 
 def _is_run(entry: Json) -> bool:
@@ -156,22 +156,30 @@ def _is_run(entry: Json) -> bool:
     return all(isinstance(uid, str | None) for uid in uids)
 
 
-def _record(entry: Json) -> Json:
-    if not isinstance(entry, dict):
-        return entry
-    found = {field: entry[field] for field in _RECORD if field in entry}
-    cause = found.get("cause")
-    if isinstance(cause, dict):
-        found["cause"] = {"retryOf": cause.get("retryOf")}
-    return found
-
-
 def _is_record(entry: Json) -> bool:
     if not isinstance(entry, dict) or not isinstance(entry.get("cause", {}), dict | None):
         return False
-    named = (entry.get("plan", ""), entry.get("uid", ""))
+    required = (entry.get("plan", ""), entry.get("uid", ""))
     retry_of = (entry.get("cause") or {}).get("retryOf")
-    others = (entry.get("operatorVersion"), entry.get("configuration"), retry_of)
-    return all(isinstance(text, str) for text in named) and all(
-        isinstance(text, str | None) for text in others
+    optional = (entry.get("operatorVersion"), entry.get("configuration"), retry_of)
+    return all(isinstance(text, str) for text in required) and all(
+        isinstance(text, str | None) for text in optional
     )
+
+
+class VersionMalformed(KudoError):
+    """An OperatorVersion that does not match its schema; the message says where."""
+
+
+def parse_version(raw: JsonObject) -> OperatorVersion:
+    """Parse an OperatorVersion that is within `kudo.api.bounds`; it takes up to 10 ms then.
+
+    Raises:
+        VersionMalformed: it does not match the schema.
+    """
+    try:
+        return OperatorVersion.from_wire(raw)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(shown_name(str(part)) for part in first["loc"])
+        raise VersionMalformed(f"{where}: {first['msg']}") from error

@@ -1,20 +1,117 @@
 """Revalidates Instances as they are stored: the plan that they need, or why they may not run.
 
 The reconciler compares the stored object with `lastRun`, the configuration in force, whether or not
-webhooks saw the change. It schedules plans that nobody scheduled and refuses changes that a webhook
-would have denied; then the last good run stays in force.
+webhooks saw the change (`StoredChange`). It schedules plans that nobody scheduled and refuses
+changes that a webhook would have denied; then the last good run stays in force.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
+from kudo.admission.change import Change, computed
 from kudo.admission.rules import Moment, evaluate
-from kudo.admission.stored import StoredChange
 from kudo.admission.tenancy import Tenancy, lacks_grant, not_granted
-from kudo.api import Instance, OperatorVersion
-from kudo.api.problems import Problem
+from kudo.api import Instance, LastRun, OperatorVersion, Parameter, PlanExecution
+from kudo.api.problems import Problem, parameter_field
 from kudo.parameters.values import Check, read_fully
-from kudo.plans.runs.last_run import has_run, is_in_force
+from kudo.plans.runs.last_run import (
+    changed_parameters,
+    has_run,
+    in_force,
+    is_in_force,
+    run_in_progress,
+    version_in_force,
+)
 from kudo.plans.runs.needs import due_plan
+from kudo.plans.runs.upgrades import Before, of_record
+
+
+@dataclass(frozen=True)
+class StoredChange(Change):
+    """A stored Instance beside `status.lastRun`, its record of what is in force.
+
+    `stored` and `new` are both that Instance, and `old_version` is the OperatorVersion in force. Of
+    parameters the record has digests alone. While an Instance is being deleted nothing counts as
+    changed: it is cleaned up as it is.
+    """
+
+    is_request: ClassVar[bool] = False
+
+    @computed
+    def _last(self) -> LastRun | None:
+        return in_force(self.new)
+
+    @computed
+    def _changed(self) -> frozenset[str]:
+        return frozenset() if self.deleting else changed_parameters(self.new)
+
+    @computed
+    def creates(self) -> bool:
+        return self._last is None and not self.deleting
+
+    @computed
+    def upgrade(self) -> bool:
+        if self._last is None or self.deleting:
+            return False
+        return version_in_force(self._last) != self.new.operator_version_key
+
+    @computed
+    def left(self) -> Before | None:
+        if self._last is None or not self.upgrade:
+            return None
+        return of_record(self._last, self.old_version)
+
+    @computed
+    def places(self) -> dict[str, int]:
+        """The places of the declared parameters, by the fields that problems name."""
+        return {parameter_field(p.name): i for i, p in enumerate(self.version.parameters)}
+
+    @computed
+    def changed(self) -> dict[str, str]:
+        return {n: v for n, v in self.new.parameters.items() if n in self._changed}
+
+    @computed
+    def removed(self) -> tuple[str, ...]:
+        return tuple(sorted(self._changed - self.new.parameters.keys()))
+
+    @computed
+    def values(self) -> Mapping[str, str]:
+        return self.new.parameters
+
+    @computed
+    def redefined(self) -> tuple[Parameter, ...]:
+        """Declared parameters whose value changed; not those that have to be set back anyway."""
+        declared = self.version.parameters
+        if self.creates:
+            return declared
+        return tuple(p for p in declared if p.name in self._changed and not self.must_stay(p))
+
+    def had_value(self, name: str) -> bool:
+        return self._last is not None and name in (self._last.parameters or {})
+
+    @computed
+    def active(self) -> PlanExecution | None:
+        """The run that was begun last and has not ended, whatever the spec names."""
+        plan = run_in_progress(self.new)
+        return None if plan is None else PlanExecution(plan_name=plan)
+
+    @computed
+    def direct(self) -> str | None:
+        """The plan that the spec names, also if it is the one that runs."""
+        return self.new.scheduled.plan_name or None
+
+    @computed
+    def begun(self) -> bool:
+        """Whether the scheduled run has a first status, so that it ends as it began."""
+        run = self.new.scheduled
+        entry = self.new.plan_status.get(run.plan_name or "")
+        return entry is not None and bool(entry.uid) and entry.uid == run.uid
+
+    @computed
+    def retry(self) -> PlanExecution | None:
+        run = self.new.scheduled
+        return run if run.retry_of and self.direct and not self.begun else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,20 +13,26 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from kudo.admission import plan_execution
+from kudo.admission import mutation
 from kudo.admission.change import Change
-from kudo.admission.grants import needs_grant, untold
-from kudo.admission.patch import InstancePatch
+from kudo.admission.mutation import InstancePatch
 from kudo.admission.reading import NAMELESS, OBJECT_NAME, InstanceReader
 from kudo.admission.rules import Moment, evaluate, evaluate_without_version
-from kudo.admission.tenancy import Tenancy, grant_missing, lacks_grant, may_use, not_granted
+from kudo.admission.tenancy import (
+    Tenancy,
+    grant_missing,
+    lacks_grant,
+    may_use,
+    needs_grant,
+    not_granted,
+    stand_in,
+)
 from kudo.api import NO_VERSION_NAMED, Instance, JsonObject, OperatorVersion
 from kudo.api.names import PLAN_CLEANUP
-from kudo.api.problems import MOST_PROBLEMS, Problem, listed, shown, shown_name
+from kudo.api.problems import Problem, shown
 from kudo.parameters.values import Check, read_fully
 from kudo.plans.runs.plan_choice import used_uids
 from kudo.plans.runs.retries import is_honoured
-from kudo.plans.runs.upgrades import goes_up
 
 VersionKey = tuple[str, str]
 """Namespace and name of an OperatorVersion."""
@@ -153,7 +159,16 @@ def mutate(
     problems = evaluate(change, Moment.SUBMITTED)
     if problems:
         return _denied(review, problems)
-    return _with_grant_told(review, change.version, _mutated(review, change, fresh_uid))
+    decision = _mutated(review, change, fresh_uid)
+    if (
+        decision.allowed
+        and not may_use(review.new, change.version)
+        and needs_grant(review.old, review.new)
+    ):
+        # Compat mode allows what strict mode would deny, and says so before anybody switches.
+        warning = grant_missing(review.new)
+        decision = replace(decision, warnings=(*decision.warnings, warning))
+    return decision
 
 
 def validate(
@@ -179,53 +194,25 @@ def _change(
     if review.unchanged:
         problems = evaluate_without_version(Change(old, new, None, _NO_VERSION))
         return _denied(review, problems) if problems else _ADMITTED
-    version = _usable_version(review, versions, tenancy)
-    if isinstance(version, Decision):
-        return version
-    before = None if old is None else _usable(old, versions, tenancy)
-    return Change(old, new, before, version, check, username)
-
-
-def _usable_version(
-    review: Review, versions: Versions, tenancy: Tenancy
-) -> OperatorVersion | Decision:
-    """Return the OperatorVersion that decides, or the denial.
-
-    An OperatorVersion that is not granted decides nothing. No rule looks at it, so that no answer
-    tells what it contains, nor whether it exists.
-    """
-    version = versions.get(review.new.operator_version_key)
-    if lacks_grant(review.new, version, tenancy):
-        if needs_grant(review.old, review.new):
-            return _denied(review, (not_granted(review.new),))
-        return untold(review.new)
+    version = versions.get(new.operator_version_key)
+    if lacks_grant(new, version, tenancy):
+        # An OperatorVersion that is not granted decides nothing. No rule looks at it, so that no
+        # answer tells what it contains, nor whether it exists.
+        if needs_grant(old, new):
+            return _denied(review, (not_granted(new),))
+        version = stand_in(new)
     if version is None:
-        return Decision(problems=(_missing_version(review),))
-    return version
-
-
-def _usable(old: Instance, versions: Versions, tenancy: Tenancy) -> OperatorVersion | None:
-    """Return the OperatorVersion of the stored Instance; None if it is missing or not granted."""
-    version = versions.get(old.operator_version_key)
-    return None if lacks_grant(old, version, tenancy) else version
-
-
-def _with_grant_told(review: Review, version: OperatorVersion, decision: Decision) -> Decision:
-    """Add the warning about an OperatorVersion that strict mode would not let the Instance use."""
-    if not decision.allowed or may_use(review.new, version):
-        return decision
-    if not needs_grant(review.old, review.new):
-        return decision
-    return replace(decision, warnings=(*decision.warnings, grant_missing(review.new)))
-
-
-def _missing_version(review: Review) -> Problem:
-    namespace, name = review.new.operator_version_key
-    key = shown(f"{namespace}/{name}", OBJECT_NAME)
-    text = f"OperatorVersion {key} does not exist; create it first"
-    if not name:
-        text = f"spec.operatorVersion.name {NO_VERSION_NAMED}"
-    return Problem("OperatorVersionNotFound", text, "spec.operatorVersion.name")
+        namespace, name = new.operator_version_key
+        key = shown(f"{namespace}/{name}", OBJECT_NAME)
+        text = f"OperatorVersion {key} does not exist; create it first"
+        if not name:
+            text = f"spec.operatorVersion.name {NO_VERSION_NAMED}"
+        field = "spec.operatorVersion.name"
+        return Decision(problems=(Problem("OperatorVersionNotFound", text, field),))
+    before = None if old is None else versions.get(old.operator_version_key)
+    if old is not None and lacks_grant(old, before, tenancy):
+        before = None
+    return Change(old, new, before, version, check, username)
 
 
 def _mutated(review: Review, change: Change, fresh_uid: Callable[[], str]) -> Decision:
@@ -235,13 +222,13 @@ def _mutated(review: Review, change: Change, fresh_uid: Callable[[], str]) -> De
     plan = change.needed or change.direct
     patch.parameters(change.values, change.new.parameters)
     if plan:
-        patch.plan_execution(plan_execution.scheduled(plan, fresh_uid(), username, change.retry))
+        patch.plan_execution(mutation.scheduled(plan, fresh_uid(), username, change.retry))
     elif change.cancel:
-        patch.plan_execution(plan_execution.cancelled(change, username))
+        patch.plan_execution(mutation.cancelled(change, username))
     else:
-        patch.plan_execution(plan_execution.settled(change))
+        patch.plan_execution(mutation.settled(change))
     patch.finalizer(needed=PLAN_CLEANUP in change.version.plans)
-    return Decision(warnings=_warnings(change), patch=patch.operations(), plan=plan)
+    return Decision(warnings=mutation.warnings_of(change), patch=patch.operations(), plan=plan)
 
 
 def _mutated_while_deleting(
@@ -250,52 +237,19 @@ def _mutated_while_deleting(
     patch, username = InstancePatch(review.request.object), change.username
     restart = PLAN_CLEANUP if change.restart and change.cleanup_active else None
     if restart:
-        patch.plan_execution(plan_execution.scheduled(restart, fresh_uid(), username))
+        patch.plan_execution(mutation.scheduled(restart, fresh_uid(), username))
     elif change.cancel:
-        patch.plan_execution(plan_execution.cancelled(change, username))
+        patch.plan_execution(mutation.cancelled(change, username))
     elif change.direct == PLAN_CLEANUP:
-        run = plan_execution.by_hand(change.new.scheduled, username)
+        run = mutation.by_hand(change.new.scheduled, username)
+        # Under a uid that was used before it would count as that run, which has ended.
         used = run.get("uid") in used_uids(change.old)
         patch.plan_execution({**run, "uid": fresh_uid()} if used else run)
     elif change.repeated_retry:
-        patch.plan_execution(plan_execution.settled(change))
-    elif plan_execution.has_other_marks(change):
-        patch.plan_execution(plan_execution.marked_as_stored(change))
+        patch.plan_execution(mutation.settled(change))
+    elif mutation.has_other_marks(change):
+        patch.plan_execution(mutation.marked_as_stored(change))
     return Decision(patch=patch.operations(), plan=restart)
-
-
-def _warnings(change: Change) -> tuple[str, ...]:
-    if change.creates:
-        return _no_effect(change)
-    if change.upgrade:
-        return _downgrade(change)
-    first, second = change.by_parameters, change.after_parameters
-    if second.plan is None:
-        return ()
-    text = f"plan '{first.plan}' runs, triggered by {listed(first.explicit)}; when it is COMPLETE, "
-    text = f"{text}plan '{second.plan}' runs and brings the change of {listed(second.fallback)} "
-    return (f"{text}into force, which has no trigger",)
-
-
-def _no_effect(change: Change) -> tuple[str, ...]:
-    """Warn of parameters of a new Instance that its version does not declare."""
-    undeclared = sorted(change.changed.keys() - change.declared.keys())
-    first, more = undeclared[:MOST_PROBLEMS], len(undeclared) - MOST_PROBLEMS
-    texts = (
-        f'parameter "{shown_name(name)}" is not declared by {change.version.metadata.name} and '
-        "has no effect"
-        for name in first
-    )
-    return (*texts, f"and {more} more undeclared parameters") if more > 0 else tuple(texts)
-
-
-def _downgrade(change: Change) -> tuple[str, ...]:
-    """Warn of an older version: a manifest may go back to one, but nobody should unknowingly."""
-    before, after = change.old_version, change.version
-    if before is None or goes_up(before, after) is not False:
-        return ()
-    old, new = shown_name(before.metadata.name), shown_name(after.metadata.name)
-    return (f"{new} is older than {old}, which the Instance had: this is a downgrade",)
 
 
 def _denied(review: Review, problems: tuple[Problem, ...]) -> Decision:

@@ -12,7 +12,7 @@ from enum import Flag, auto
 from functools import cache
 from itertools import groupby
 
-from kudo.admission import field_rules, final_state, plan_rules
+from kudo.admission import field_rules, plan_rules
 from kudo.admission.change import Change, Kind
 from kudo.api.problems import Problem, first_problems
 
@@ -89,12 +89,12 @@ RULES: tuple[Rule, ...] = (
     Rule(plan_rules.an_upgrade_has_a_plan, on=Kind.UPGRADE),
     Rule(plan_rules.every_change_has_a_plan, on=Kind.UPDATE),
     # On what mutation leaves.
-    Rule(final_state.a_new_instance_retries_nothing, on=Kind.CREATE, at=Moment.FINAL),
-    Rule(final_state.a_repeated_retry_is_dropped, on=~Kind.CREATE, at=Moment.FINAL),
-    Rule(final_state.the_needed_run_is_scheduled, at=Moment.FINAL),
-    Rule(final_state.the_canceller_is_the_user, on=~Kind.CREATE, at=Moment.FINAL),
-    Rule(final_state.the_requester_is_the_user, at=Moment.FINAL),
-    Rule(final_state.a_running_plan_stays_the_retry_it_is, on=~Kind.CREATE, at=Moment.FINAL),
+    Rule(plan_rules.a_new_instance_retries_nothing, on=Kind.CREATE, at=Moment.FINAL),
+    Rule(plan_rules.a_repeated_retry_is_dropped, on=~Kind.CREATE, at=Moment.FINAL),
+    Rule(plan_rules.the_needed_run_is_scheduled, at=Moment.FINAL),
+    Rule(plan_rules.the_canceller_is_the_user, on=~Kind.CREATE, at=Moment.FINAL),
+    Rule(plan_rules.the_requester_is_the_user, at=Moment.FINAL),
+    Rule(plan_rules.a_running_plan_stays_the_retry_it_is, on=~Kind.CREATE, at=Moment.FINAL),
 )
 """The rules, in the order in which they are applied."""
 
@@ -111,8 +111,8 @@ def evaluate(
     """
     for rules in _applying(change.kind, moment):
         if isinstance(rules, tuple):
-            found = (problem for problems in rules for problem in problems(change))
-            several = first_problems(sorted(found, key=order) if order else found)
+            together = (problem for problems in rules for problem in problems(change))
+            several = first_problems(sorted(together, key=order) if order else together)
         else:
             several = tuple(rules(change))
         if several:

@@ -1,5 +1,8 @@
 """The rules of tenancy: which account an Instance acts as, and which OperatorVersions it may name.
 
+An Instance may name an OperatorVersion of another namespace that grants it. An answer never depends
+on one that does not: it would tell tenants what other namespaces have.
+
 In strict mode plans act as a ServiceAccount of the namespace of their Instance. In compat mode they
 act as the reconciler, as in KUDO 0.19, unless the Instance names an account. See docs/security.md.
 """
@@ -8,8 +11,9 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import Final
 
+from kudo.admission.change import Change
 from kudo.api import Instance, JsonObject, OperatorVersion
-from kudo.api.names import ANNOTATION_ALLOW_FROM
+from kudo.api.names import ANNOTATION_ALLOW_FROM, FINALIZER_CLEANUP, PLAN_CLEANUP
 from kudo.api.problems import Problem, shown
 
 DEFAULT_ACCOUNT: Final = "default"
@@ -18,6 +22,8 @@ _RESERVED_PREFIX: Final = "kube-"
 _ANY: Final = "*"
 LONGEST_GRANT: Final = 32 * 1024
 """Characters of a grant that count: names of some hundred namespaces. Caches keep no more."""
+_LOOKED_AT: Final = frozenset({"operator_version", "parameters", "plan_execution"})
+"""Fields of a spec of which not every change needs the grant."""
 _KEY: Final = 320
 """Characters of the namespace and the name of an OperatorVersion in a message."""
 
@@ -81,8 +87,8 @@ def kept_annotations(metadata: JsonObject) -> dict[str, str]:
 
 def _grant(annotations: object) -> str:
     """Return the grant as far as it counts: whole names within `LONGEST_GRANT`."""
-    found = annotations.get(ANNOTATION_ALLOW_FROM) if isinstance(annotations, Mapping) else None
-    text = found if isinstance(found, str) else ""
+    value = annotations.get(ANNOTATION_ALLOW_FROM) if isinstance(annotations, Mapping) else None
+    text = value if isinstance(value, str) else ""
     if len(text) <= LONGEST_GRANT:
         return text
     # A name that the bound cuts off would be another one.
@@ -133,3 +139,31 @@ def grant_missing(instance: Instance) -> str:
         f"to namespace {own}: with tenancy strict it cannot be used; grant it by its annotation "
         f"{ANNOTATION_ALLOW_FROM}: {own}"
     )
+
+
+def needs_grant(old: Instance | None, new: Instance) -> bool:
+    """Return whether a change needs the grant: a creation, another reference, or a run.
+
+    A change of parameters counts as a run, whichever plan it would trigger, and so does one of a
+    field that is not looked at here. Without the grant a run can be cancelled, and an Instance that
+    is being deleted is cleaned up.
+    """
+    if old is None or old.operator_version_key != new.operator_version_key:
+        return True
+    if old.parameters != new.parameters or old.spec.differing(new.spec) - _LOOKED_AT:
+        return True
+    change = Change(old, new, None, stand_in(new))
+    return not change.deleting and change.direct is not None
+
+
+def stand_in(instance: Instance) -> OperatorVersion:
+    """Return an OperatorVersion that says no more than the Instance itself.
+
+    It takes the place of one that is not granted, where a change needs no grant: it has a cleanup
+    plan if the Instance has the finalizer for that.
+    """
+    namespace, name = instance.operator_version_key
+    cleanup = FINALIZER_CLEANUP in (instance.metadata.finalizers or ())
+    plans: JsonObject = {PLAN_CLEANUP: {}} if cleanup else {}
+    metadata = {"namespace": namespace, "name": name}
+    return OperatorVersion.from_wire({"metadata": metadata, "spec": {"plans": plans}})

@@ -63,11 +63,10 @@ def strategies_are_known(version: OperatorVersion) -> Iterator[Problem]:
 
 
 def steps_name_tasks(version: OperatorVersion) -> Iterator[Problem]:
-    known = version.tasks
     for name, plan in version.plans.items():
         for task, field in _named(name, plan):
-            if task not in known:
-                names = listed(sorted(known)) or "none"
+            if task not in version.tasks:
+                names = listed(sorted(version.tasks)) or "none"
                 text = f"task '{shown_name(task)}' does not exist; the tasks are: {names}"
                 yield _problem(text, field)
 
@@ -120,7 +119,8 @@ def time_limits_are_durations(version: OperatorVersion) -> Iterator[Problem]:
         try:
             limits_of(version, name, default=None)
         except InvalidLimits as error:
-            yield from (_problem(one.message, f"spec.{one.field}") for one in error.problems)
+            for problem in error.problems:
+                yield _problem(problem.message, f"spec.{problem.field}")
 
 
 def defaults_are_values(version: OperatorVersion) -> Iterator[Problem]:
@@ -160,8 +160,8 @@ def version_problems(version: OperatorVersion, tell: Tell = _untold) -> tuple[Pr
         version: The OperatorVersion, within `kudo.api.bounds`.
         tell: Called with each template before it is compiled.
     """
-    found = [problem for rule in RULES for problem in rule(version)]
-    return first_problems([*found, *_uncompilable(version, tell)])
+    problems = [problem for rule in RULES for problem in rule(version)]
+    return first_problems([*problems, *_uncompilable(version, tell)])
 
 
 def _uncompilable(version: OperatorVersion, tell: Tell) -> Iterator[Problem]:
@@ -192,11 +192,10 @@ def version_warnings(version: OperatorVersion) -> tuple[str, ...]:
 
 def _used(version: OperatorVersion) -> list[Task]:
     """Return the tasks that steps name, once each."""
-    known = version.tasks
     names = dict.fromkeys(
         task for name, plan in version.plans.items() for task, _ in _named(name, plan)
     )
-    return [known[name] for name in names if name in known]
+    return [version.tasks[name] for name in names if name in version.tasks]
 
 
 def _named(name: str, plan: Plan) -> Iterator[tuple[str, str]]:

@@ -17,15 +17,19 @@ from typing import Any, Final
 import orjson
 
 from kudo.admission import Decision, Review, VersionKey, mutate, validate
-from kudo.admission.answers import ALLOWED, Answer, decided, failed, unreadable
 from kudo.admission.envelope import (
+    ALLOWED,
     OPERATOR_VERSION,
     AdmissionReview,
+    Answer,
     MalformedReview,
+    decided,
+    failed,
     read_review,
+    unreadable,
 )
+from kudo.admission.reading import VersionMalformed, parse_version
 from kudo.admission.tenancy import Tenancy
-from kudo.admission.versions import VersionMalformed, parse_version
 from kudo.api import Json, OperatorVersion
 from kudo.api.problems import InvalidInput, Problem, shown_name
 from kudo.jobs import check

@@ -13,8 +13,7 @@ import orjson
 from pydantic import ValidationError
 
 import gotemplate
-from kudo.admission.answers import ALLOWED, Answer
-from kudo.admission.envelope import OPERATOR_VERSION, AdmissionReview, read_review
+from kudo.admission.envelope import ALLOWED, OPERATOR_VERSION, AdmissionReview, Answer, read_review
 from kudo.admission.tenancy import LONGEST_GRANT
 from kudo.admission.version_rules import REASON, version_problems, version_warnings
 from kudo.api import Json, JsonObject, OperatorVersion

@@ -6,7 +6,7 @@ both  ──> rights_of: rules for a Role and for a ClusterRole, and notes on wh
 rules ──> escalations: those that let their holder get more
 """
 
-from kudo.permissions.escalation import Escalation, described, escalations
+from kudo.permissions.grants import Escalation, described, escalations
 from kudo.permissions.kinds import built_in, guessed
 from kudo.permissions.model import Kind, Need, Needs, Rights, Rule, Served
 from kudo.permissions.needs import needs_of

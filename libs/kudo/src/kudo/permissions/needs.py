@@ -18,9 +18,8 @@ from kudo.objects.inventory.pruning import may_be_pruned, prunes
 from kudo.objects.sharing import goes_with_instance
 from kudo.parameters.sources import parse_parameter_file
 from kudo.permissions.grants import RBAC, add_grants
-from kudo.permissions.model import Kind, Need, Needs, Rule, Served
-from kudo.permissions.named import named_in
-from kudo.permissions.texts import is_kind, plain
+from kudo.permissions.kinds import named_in
+from kudo.permissions.model import Kind, Need, Needs, Rule, Served, is_kind, plain
 from kudo.tasks.kudo_operator import Child, VersionKey, child_of
 from kudo.tasks.pipe import read_pod
 from kudo.tasks.rendering import Engine, read_objects, render_named, variables
@@ -62,15 +61,11 @@ def needs_of(
         versions: Finds the OperatorVersions of its children; None if there is none.
         expired: Asked now and then whether rendering has taken too long; what is left is noted.
     """
-    tree = _Tree(versions, expired or _never)
+    tree = _Tree(versions, expired or (lambda: False))
     tree.add(version, instance)
     while tree.waiting:
         tree.add(*tree.waiting.pop(0))
     return tree.needs
-
-
-def _never() -> bool:
-    return False
 
 
 class _Tree:
@@ -86,46 +81,41 @@ class _Tree:
         self.waiting: list[tuple[OperatorVersion, Instance]] = []
         self.versions = versions
         self.expired = expired
-        self._known: set[tuple[VersionKey, str]] = set()
+        self._seen: set[tuple[VersionKey, str]] = set()
         self._renderings = 0
 
     def add(self, version: OperatorVersion, instance: Instance) -> None:
         """Add what the plans of one Instance need."""
-        tasks = version.tasks
-        known = self._known
-        known.add(((version.metadata.namespace, version.metadata.name), instance.metadata.name))
-        plans = _Plans(self, version, instance, tasks)
-        plans.add_all()
+        key = version.metadata.namespace, version.metadata.name
+        self._seen.add((key, instance.metadata.name))
+        _Plans(self, version, instance).add_all()
 
     def add_child(self, child: Child, source: str) -> None:
         """Have a child looked at, unless it was."""
-        if (child.version, child.name) in self._known:
+        if (child.version, child.name) in self._seen:
             return
-        self._known.add((child.version, child.name))
-        found = self.versions(child.version)
-        if found is None or len(self._known) > _INSTANCES:
-            why = "does not exist" if found is None else "is one of too many children"
+        self._seen.add((child.version, child.name))
+        version = self.versions(child.version)
+        if version is None or len(self._seen) > _INSTANCES:
+            why = "does not exist" if version is None else "is one of too many children"
             self.needs.note(
                 f"{source}: OperatorVersion {plain('/'.join(child.version))} {why}: what the plans "
                 "of the child need is not in this list"
             )
             return
-        self.waiting.append((found, _instance_of(child)))
+        instance = Instance(
+            metadata=ObjectMeta(name=child.name, namespace=child.namespace),
+            spec=InstanceSpec(
+                operator_version={"name": child.version[1], "namespace": child.version[0]},
+                parameters=dict(child.parameters) or None,
+            ),
+        )
+        self.waiting.append((version, instance))
 
     def may_render(self) -> bool:
         """Count a rendering; return whether it may be done."""
         self._renderings += 1
         return self._renderings <= _RENDERINGS and not self.expired()
-
-
-def _instance_of(child: Child) -> Instance:
-    return Instance(
-        metadata=ObjectMeta(name=child.name, namespace=child.namespace),
-        spec=InstanceSpec(
-            operator_version={"name": child.version[1], "namespace": child.version[0]},
-            parameters=dict(child.parameters) or None,
-        ),
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,15 +125,10 @@ class _Plans:
     tree: _Tree
     version: OperatorVersion
     instance: Instance
-    tasks: Mapping[str, Task]
 
     @property
     def needs(self) -> Needs:
         return self.tree.needs
-
-    @property
-    def prunes(self) -> bool:
-        return prunes(self.instance, self.version)
 
     def add_all(self) -> None:
         rendered: dict[tuple[str, Action], set[Kind]] = {}
@@ -151,7 +136,7 @@ class _Plans:
         place: tuple[str, str, str] | None = None
         values: Values | None = None
         for plan, phase, step, name in self._places():
-            task = self.tasks.get(name)
+            task = self.version.task(name)
             if task is None:
                 continue
             if self.tree.expired():
@@ -166,17 +151,25 @@ class _Plans:
                 self._add_objects(task, kind.action, values, rendered)
             kind.add_needs(task, _TaskNeeds(self, task, values))
         if applying:
-            self._add_finalizer()
+            # The plugin OwnerReferencesPermissionEnforcement of the API server asks for it.
+            rule = Rule(
+                ("update",),
+                (names.GROUP,),
+                ("instances/finalizers",),
+                (self.instance.metadata.name,),
+                sources=(f"{self._operator()}objects block the deletion of their Instance",),
+            )
+            self.needs.namespaced.append(rule)
         for (template, action), kinds in rendered.items():
             self._add_named(template, action, kinds)
 
     def _places(self) -> Iterator[tuple[str, str, str, str]]:
         """Yield plan, phase, step and task of each use of a task."""
-        for plan, found in sorted(self.version.plans.items()):
-            for phase in found.phases or ():
+        for name, plan in sorted(self.version.plans.items()):
+            for phase in plan.phases or ():
                 for step in phase.steps:
                     for task in step.tasks:
-                        yield plan, phase.name, step.name, task
+                        yield name, phase.name, step.name, task
 
     def _values(self, plan: str, phase: str, step: str, source: str) -> Values | None:
         try:
@@ -204,7 +197,13 @@ class _Plans:
                     self.needs.note(f"{source}: {plain(str(kind))} is no kind of an object")
                     continue
                 kinds.add(kind)
-                self._add_object(kind, obj, action, source)
+                if action not in _WITHOUT_CONTENT:
+                    add_grants(obj, source, self.needs)
+                    self._add_definition(obj)
+                metadata: JsonObject = obj["metadata"]
+                if not isinstance(metadata.get("annotations"), dict):
+                    metadata = {**metadata, "annotations": {}}
+                self.need(kind, self._with_deletion(kind, metadata, action), source)
                 applied.append((source, obj))
         if action not in _WITHOUT_CONTENT:
             self._add_reads(applied)
@@ -233,12 +232,6 @@ class _Plans:
             self.unknown(source, error)
             return None
 
-    def _add_object(self, kind: Kind, obj: JsonObject, action: Action, source: str) -> None:
-        if action not in _WITHOUT_CONTENT:
-            add_grants(obj, source, self.needs)
-            self._add_definition(obj)
-        self.need(kind, self._with_deletion(kind, _metadata(obj), action), source)
-
     def _with_deletion(self, kind: Kind, metadata: JsonObject, action: Action) -> Action:
         """Return what becomes of an object: without a Delete task, it may be deleted all the same.
 
@@ -249,18 +242,18 @@ class _Plans:
         """
         if action is not Action.APPLY:
             return action
-        if self.prunes and may_be_pruned(kind.group, kind.kind, metadata):
+        if prunes(self.instance, self.version) and may_be_pruned(kind.group, kind.kind, metadata):
             return Action.PRUNE
         return Action.OWN if goes_with_instance(kind.group, kind.kind, metadata) else action
 
     def _add_definition(self, obj: JsonObject) -> None:
         """Remember the kind that a CustomResourceDefinition defines."""
         spec = obj.get("spec") if obj["kind"] == "CustomResourceDefinition" else None
-        found = spec.get("names") if isinstance(spec, dict) else None
-        if not isinstance(spec, dict) or not isinstance(found, dict):
+        served = spec.get("names") if isinstance(spec, dict) else None
+        if not isinstance(spec, dict) or not isinstance(served, dict):
             return
         group, kind, plural = (
-            str(v) for v in (spec.get("group"), found.get("kind"), found.get("plural"))
+            str(v) for v in (spec.get("group"), served.get("kind"), served.get("plural"))
         )
         if is_kind(f"{group}/v1", kind) and plural.isascii() and plural.isalnum():
             namespaced = spec.get("scope") == "Namespaced"
@@ -280,29 +273,18 @@ class _Plans:
                 self.need(_PODS, Action.READ, why)
                 self.need(_REPLICA_SETS, Action.READ, why)
 
-    def _add_finalizer(self) -> None:
-        """Add the right that the plugin OwnerReferencesPermissionEnforcement asks for."""
-        rule = Rule(
-            ("update",),
-            (names.GROUP,),
-            ("instances/finalizers",),
-            (self.instance.metadata.name,),
-            sources=(f"{self._operator()}objects block the deletion of their Instance",),
-        )
-        self.needs.namespaced.append(rule)
-
     def _add_named(self, template: str, action: Action, rendered: set[Kind]) -> None:
         """Add kinds that the text of a template names and that were not rendered."""
-        found = named_in((self.version.spec.templates or {}).get(template) or "")
+        named = named_in((self.version.spec.templates or {}).get(template) or "")
         source = f"{self._operator()}template {plain(template)}, not rendered with these values"
-        for kind in found.kinds:
+        for kind in named.kinds:
             if kind in rendered:
                 continue
             self.need(kind, self._with_deletion(kind, {}, action), source)
             if action not in _WITHOUT_CONTENT and (kind.group == RBAC or kind.kind in _WORKLOADS):
                 what = "what it grants" if kind.group == RBAC else "what its pods use"
                 self.needs.note(f"{source}: {kind}: {what} is not in this list")
-        if found.computed:
+        if named.computed:
             shown = ", ".join(sorted(map(str, rendered))) or "nothing"
             self.needs.note(
                 f"{self._operator()}template {plain(template)} computes a kind: with these values "
@@ -362,9 +344,3 @@ class _TaskNeeds:
             plans.unknown(source, error)
             return
         plans.tree.add_child(child, source)
-
-
-def _metadata(obj: JsonObject) -> JsonObject:
-    metadata: JsonObject = obj["metadata"]
-    annotations = metadata.get("annotations")
-    return metadata if isinstance(annotations, dict) else {**metadata, "annotations": {}}

@@ -65,11 +65,14 @@ def rights_of(needs: Needs, served: Lookup) -> Rights:
     verbs: dict[_Key, dict[str, None]] = {}
     sources: dict[_Key, dict[str, None]] = {}
     for need in needs.needs:
-        found = _found(need.kind, needs, served)
-        if found.guess:
-            _note_guess(need.kind, found, notes)
-        key = (found.namespaced, found.group, found.plural, need.names)
-        chosen = _VERBS[need.action][0 if found.namespaced else 1]
+        resource = _resource(need.kind, needs, served)
+        if resource.guess:
+            notes[
+                f"{need.kind} was not found: that its resource is {resource.plural} and namespaced "
+                "is a guess; check it with kubectl api-resources"
+            ] = None
+        key = (resource.namespaced, resource.group, resource.plural, need.names)
+        chosen = _VERBS[need.action][0 if resource.namespaced else 1]
         verbs.setdefault(key, {}).update(dict.fromkeys(chosen))
         sources.setdefault(key, {})[need.source] = None
     rules = {
@@ -83,20 +86,13 @@ def rights_of(needs: Needs, served: Lookup) -> Rights:
     )
 
 
-def _found(kind: Kind, needs: Needs, served: Lookup) -> Served:
+def _resource(kind: Kind, needs: Needs, served: Lookup) -> Served:
     modern = successor(kind)
-    for one in filter(None, (kind, modern)):
-        if one in served:
-            return served[one]
-    known = needs.defined.get((kind.group, kind.kind)) or built_in(modern or kind)
-    return known or guessed(kind)
-
-
-def _note_guess(kind: Kind, found: Served, notes: dict[str, None]) -> None:
-    notes[
-        f"{kind} was not found: that its resource is {found.plural} and namespaced is a guess; "
-        "check it with kubectl api-resources"
-    ] = None
+    for candidate in filter(None, (kind, modern)):
+        if candidate in served:
+            return served[candidate]
+    defined = needs.defined.get((kind.group, kind.kind)) or built_in(modern or kind)
+    return defined or guessed(kind)
 
 
 def _necessary(rules: dict[_Key, Rule], *, namespaced: bool) -> Iterator[Rule]:
@@ -113,8 +109,8 @@ def _necessary(rules: dict[_Key, Rule], *, namespaced: bool) -> Iterator[Rule]:
 
 def _merged(rules: Iterable[Rule]) -> Iterator[Rule]:
     """Yield each rule once, with all of its sources."""
-    found: dict[Rule, dict[str, None]] = {}
+    merged: dict[Rule, dict[str, None]] = {}
     for rule in rules:
-        found.setdefault(replace(rule, sources=()), {}).update(dict.fromkeys(rule.sources))
-    for rule, sources in found.items():
+        merged.setdefault(replace(rule, sources=()), {}).update(dict.fromkeys(rule.sources))
+    for rule, sources in merged.items():
         yield replace(rule, sources=tuple(sources))
