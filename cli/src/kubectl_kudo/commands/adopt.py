@@ -1,8 +1,8 @@
 """`kubectl kudo adopt`: has the reconciler record what an Instance owns."""
 
 from kubectl_kudo.instances.requests import Upkeep, events_of, message_since, request, until_done
-from kubectl_kudo.reading.inventory.recorded import recorded
-from kubectl_kudo.reading.next_commands import flags_of
+from kubectl_kudo.reading.instance_state import flags_of
+from kubectl_kudo.reading.inventory import recorded
 from kubectl_kudo.reading.runs import key_of
 from kubectl_kudo.session.arguments import INSTANCE, WAIT_TIME, WRITING, Args, Flag
 from kubectl_kudo.session.command import Command

@@ -12,8 +12,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from kubectl_kudo.completion.kinds import Expected, Kind, of_argument, of_flag
-from kubectl_kudo.completion.line import Line, read
+from kubectl_kudo.completion.line import Expected, Kind, Line, of_argument, of_flag, read
 from kubectl_kudo.session.command import Command, Group
 from kubectl_kudo.session.errors import describe
 from kubectl_kudo.session.terminal import word

@@ -3,10 +3,9 @@
 import asyncio
 from datetime import UTC, datetime
 
-from kubectl_kudo.reading.children import members_below
 from kubectl_kudo.reading.description import Description
-from kubectl_kudo.reading.owned_objects import objects_of
-from kubectl_kudo.reading.recent_events import recent_events
+from kubectl_kudo.reading.events import recent_events
+from kubectl_kudo.reading.owned import members_below, objects_of
 from kubectl_kudo.screens.description import blocks_of
 from kubectl_kudo.session.arguments import INSTANCE, OUTPUT, Args
 from kubectl_kudo.session.command import Command

@@ -1,7 +1,6 @@
 """`kubectl kudo get`: lists what is installed in a namespace, or in all of them."""
 
-from kubectl_kudo.reading.request import kinds_of, read_request
-from kubectl_kudo.screens.list_objects import get
+from kubectl_kudo.screens.list_objects import get, kinds_of, read_request
 from kubectl_kudo.screens.objects import get_objects, read_objects_format
 from kubectl_kudo.session.arguments import INSTANCE, Args, Flag
 from kubectl_kudo.session.command import Command

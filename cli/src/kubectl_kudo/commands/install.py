@@ -8,16 +8,18 @@ from functools import partial
 
 from kubectl_kudo.accounts.giving import Giving
 from kubectl_kudo.accounts.strict_check import check_strict
-from kubectl_kudo.commands.install_or_upgrade import bring_to
-from kubectl_kudo.instances.create_instance import (
+from kubectl_kudo.commands.upgrade import bring_to
+from kubectl_kudo.instances.new_instance import (
     check_absent,
+    check_same_account,
     create_instance,
+    giving_of,
+    install_in_cluster,
+    try_install,
     wait_until_deployed,
+    with_account,
 )
-from kubectl_kudo.instances.given_account import check_same_account, giving_of, with_account
-from kubectl_kudo.instances.in_cluster import install_in_cluster
-from kubectl_kudo.instances.offline import try_install
-from kubectl_kudo.instances.replace_versions import check_replaceable
+from kubectl_kudo.instances.version_changes import check_replaceable
 from kubectl_kudo.packages.install_checks import verify_before_install
 from kubectl_kudo.packages.install_set import (
     InstallSet,

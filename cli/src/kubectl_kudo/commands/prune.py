@@ -5,10 +5,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from kubectl_kudo.instances.requests import Upkeep, request, until_done
-from kubectl_kudo.reading.inventory.keeping import LivingSharers
-from kubectl_kudo.reading.inventory.live import Condition, Live, read_live
-from kubectl_kudo.reading.inventory.recorded import Recorded, identity_of, recorded
-from kubectl_kudo.reading.next_commands import flags_of
+from kubectl_kudo.reading.instance_state import flags_of
+from kubectl_kudo.reading.inventory import (
+    Condition,
+    Live,
+    LivingSharers,
+    Recorded,
+    identity_of,
+    read_live,
+    recorded,
+)
 from kubectl_kudo.reading.runs import active, key_of
 from kubectl_kudo.session.arguments import INSTANCE, NONE, WAIT_TIME, WRITING, Args, Flag
 from kubectl_kudo.session.cells import printable

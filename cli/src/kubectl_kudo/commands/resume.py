@@ -1,6 +1,6 @@
 """`kubectl kudo resume`: ends the pause of an Instance."""
 
-from kubectl_kudo.instances.spec_suspend import instances_below, show_written, write_all
+from kubectl_kudo.commands.suspend import instances_below, show_written, write_all
 from kubectl_kudo.reading.outcome import outcome_of_present, present_run
 from kubectl_kudo.reading.runs import active
 from kubectl_kudo.screens.waiting import wait_and_show

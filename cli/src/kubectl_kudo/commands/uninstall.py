@@ -5,10 +5,9 @@ from collections.abc import Sequence
 
 from kubectl_kudo.instances.left_behind import account_left_behind, left_behind
 from kubectl_kudo.instances.unused import uninstall_unused
-from kubectl_kudo.reading.children import Names, names_below
-from kubectl_kudo.reading.next_commands import flags_of
+from kubectl_kudo.reading.instance_state import flags_of, is_suspended
 from kubectl_kudo.reading.outcome import Target, outcome_of_removal
-from kubectl_kudo.reading.suspension import is_suspended
+from kubectl_kudo.reading.owned import Names, names_below
 from kubectl_kudo.screens.waiting import wait_and_show
 from kubectl_kudo.session.arguments import DRY_RUN, INSTANCE, WAITING, Args, Flag
 from kubectl_kudo.session.command import Command

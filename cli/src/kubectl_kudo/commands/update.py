@@ -2,7 +2,7 @@
 
 import asyncio
 
-from kubectl_kudo.reading.not_in_force import not_in_force, pending
+from kubectl_kudo.reading.instance_state import not_in_force, pending
 from kubectl_kudo.reading.outcome import (
     Target,
     following,

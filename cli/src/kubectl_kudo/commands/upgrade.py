@@ -1,4 +1,8 @@
-"""`kubectl kudo upgrade`: upgrades an Instance to the version in a package."""
+"""`kubectl kudo upgrade`: upgrades an Instance to the version in a package.
+
+`install --upgrade` comes here as well. The same call has the same result, however often it runs:
+what is there already stays.
+"""
 
 import shlex
 from collections.abc import Mapping
@@ -9,15 +13,22 @@ from pydantic import ValidationError
 
 from kubectl_kudo.accounts.giving import Giving
 from kubectl_kudo.commands.update import update
-from kubectl_kudo.instances.replace_versions import check_replaceable, run_children_again
-from kubectl_kudo.instances.upgrade_checks import Steps, check_newer, steps_of
-from kubectl_kudo.packages.install_checks import verify_before_install
+from kubectl_kudo.instances.unused import version_key
+from kubectl_kudo.instances.version_changes import (
+    Steps,
+    check_newer,
+    check_replaceable,
+    run_again,
+    run_children_again,
+    steps_of,
+)
+from kubectl_kudo.packages.install_checks import check_instance, verify_before_install
 from kubectl_kudo.packages.install_set import InstallSet, as_declared, install_set_of
 from kubectl_kudo.packages.installation import Installation, described
 from kubectl_kudo.packages.installed import find_installed, with_dependencies
 from kubectl_kudo.packages.sources import found
-from kubectl_kudo.reading.next_commands import flags_of
-from kubectl_kudo.reading.outcome import triggered, triggered_plan
+from kubectl_kudo.reading.instance_state import flags_of
+from kubectl_kudo.reading.outcome import outcome_of_present, present_run, triggered, triggered_plan
 from kubectl_kudo.screens.waiting import wait_and_show
 from kubectl_kudo.session.arguments import (
     ALLOW_DOWNGRADE,
@@ -38,6 +49,7 @@ from kubectl_kudo.session.session import Session, in_session
 from kubectl_kudo.session.values import given_values
 from kudo.api import Instance, OperatorVersion
 from kudo.api.base import ApiObject
+from kudo.api.names import PLAN_DEPLOY
 from kudo.packages.location import Located
 
 _Object = TypeVar("_Object", bound=ApiObject)
@@ -192,3 +204,108 @@ def _still_to_do(session: Session, name: str, steps: Steps) -> str:
         f"  kubectl kudo plan wait {flags}\n"
         f"  kubectl kudo update {flags} {given}"
     )
+
+
+async def bring_to(
+    session: Session,
+    args: Args,
+    install_set: InstallSet,
+    before: JsonObject,
+    values: dict[str, str],
+    giving: Giving | None = None,
+) -> None:
+    """Upgrade the Instance, or update it if it has the version already.
+
+    What gives its account the rights is applied after all checks, right before the Instance.
+
+    Raises:
+        CliError: it would be denied, or its version cannot be replaced.
+    """
+    version = install_set.root.operator_version
+    if version_key(before) != (version.metadata.namespace, version.metadata.name):
+        await upgrade_to(session, args, install_set, before, values, giving)
+        return
+    found = await find_installed(session, install_set, replace=args.replace_version)
+    users = await check_replaceable(session, found.replaced, before)
+    if found.replaced:
+        _check_values(before, version, values)
+
+    async def write() -> JsonObject:
+        async with giving.applied() if giving else nullcontext():
+            await run_children_again(session, before, users)
+            return await _updated(session, before, version, values, run=bool(found.replaced))
+
+    after = await Installation(session, install_set, found).run(write)
+    assert after is not None, "the Instance is written"
+    session.report.show_all(session.writes.objects)
+    if args.wait and not session.report.dry:
+        await _wait_for_run(session, before, after, args.wait_time)
+
+
+def _check_values(before: JsonObject, version: OperatorVersion, values: dict[str, str]) -> None:
+    """Check all values by the new content: a write of the Instance checks those that it changes."""
+    stored = read(Instance, before).parameters
+    kept = {name: value for name, value in stored.items() if version.parameter(name) is not None}
+    check_instance(before["metadata"]["name"], version, {**kept, **as_declared(version, values)})
+
+
+async def _updated(
+    session: Session,
+    before: JsonObject,
+    version: OperatorVersion,
+    values: dict[str, str],
+    *,
+    run: bool,
+) -> JsonObject:
+    """Set the values that differ; return the Instance.
+
+    Args:
+        session: The connection.
+        before: The Instance.
+        version: Its OperatorVersion.
+        values: The values to set.
+        run: Whether the deploy plan runs if no value differs.
+    """
+    stored = (before.get("spec") or {}).get("parameters") or {}
+    declared = as_declared(version, values)
+    changed = {name: value for name, value in declared.items() if stored.get(name) != value}
+    if changed:
+        patch: JsonObject = {"spec": {"parameters": changed}}
+        metadata = before["metadata"]
+        after = await session.writes.merge_patch(
+            INSTANCES, session.namespace, metadata["name"], patch
+        )
+        session.report.done(f"{described(INSTANCES, after)} updated")
+        plan = triggered_plan(before, after)
+        session.report.foretell(plan)
+        if run and plan and plan != PLAN_DEPLOY:
+            talk(_deploy_hint(plan, after))
+        return after
+    if run:
+        return await run_again(session, before)
+    session.report.say(f"{described(INSTANCES, before)} unchanged")
+    return before
+
+
+def _deploy_hint(plan: str, instance: JsonObject) -> str:
+    metadata = instance["metadata"]
+    flags = flags_of(f"{metadata['namespace']}/{metadata['name']}")
+    return (
+        f"The changed values run plan {plan}. What only plan {PLAN_DEPLOY} applies stays as it is "
+        f"until that runs: kubectl kudo plan trigger {flags} --name {PLAN_DEPLOY}"
+    )
+
+
+async def _wait_for_run(
+    session: Session, before: JsonObject, after: JsonObject, limit: int
+) -> None:
+    """Wait for the run that the call caused, else for the one in progress or the last one."""
+    target = triggered(before, after)
+    if target is not None:
+        await wait_and_show(session, target, after, limit=limit)
+    else:
+        target = present_run(after)
+        if target is None:
+            return
+        await wait_and_show(session, target, after, limit=limit, outcome_of=outcome_of_present)
+    say(f"instance {target.key} ready")

@@ -5,24 +5,29 @@ Nothing is checked beforehand, and nothing is waited for longer than two seconds
 
 import asyncio
 from collections.abc import Coroutine, Iterator
+from contextlib import aclosing
 from typing import Any, Final, TypeVar
 
-from kubectl_kudo.completion.cluster_names import objects, spec_of_instance, steps_of_run
-from kubectl_kudo.completion.kinds import Kind
-from kubectl_kudo.completion.line import Line
+from kubectl_kudo.completion.line import Kind, Line
+from kubectl_kudo.reading.runs import entries, last_executed, status_of
 from kubectl_kudo.repositories.home import home_folder, load_settings
 from kubectl_kudo.repositories.urls import shown_place
 from kubectl_kudo.session.arguments import Args, Parser
 from kubectl_kudo.session.cells import printable
 from kubectl_kudo.session.command import Command
+from kubectl_kudo.session.kinds import BY_WORD, INSTANCES
 from kubectl_kudo.session.output import JsonObject
+from kubectl_kudo.session.session import connect
 from kubeio.connection.config import context_names
+from kubeio.kinds import NAMESPACES
 
 Name = tuple[str, str]
 """A name, and its description."""
 _SECONDS: Final = 2
 _DESCRIPTION: Final = 60
-_Found = TypeVar("_Found")
+_MOST: Final = 500
+"""Names that are returned, and that a page has; nobody chooses among more."""
+_Result = TypeVar("_Result")
 
 
 def names(kind: Kind, line: Line, current: str, *, without: frozenset[str]) -> list[Name]:
@@ -38,63 +43,42 @@ def names(kind: Kind, line: Line, current: str, *, without: frozenset[str]) -> l
         UsageError: a flag of the line has an invalid value.
         CliError: they cannot be read; errors of the API server are raised as well.
     """
-    args = _args(line)
-    if kind is Kind.CONTEXT:
-        found = _contexts(args)
-    elif kind is Kind.REPOSITORY:
-        found = _repositories(args)
-    else:
-        found = _awaited(kind, args, current)
-    return sorted(one for one in found if one[0] not in without)
-
-
-def _args(line: Line) -> Args:
     parser = line.node.parser() if isinstance(line.node, Command) else Parser(line.node.name)
     args = parser.parse([*line.flags, *line.arguments])
     if isinstance(line.node, Command):
         line.node.take_instance(args)
+    # The check of the CRDs takes further requests, and the shell shows none of its errors.
     args.validate_install = False
     args.request_timeout = args.request_timeout or _SECONDS
-    return args
+    return sorted(item for item in _names(kind, args, current) if item[0] not in without)
 
 
-def _contexts(args: Args) -> list[Name]:
-    return [(name, "") for name in context_names(args.kubeconfig or None)]
+def _names(kind: Kind, args: Args, current: str) -> list[Name]:
+    match kind:
+        case Kind.CONTEXT:
+            return [(name, "") for name in context_names(args.kubeconfig or None)]
+        case Kind.REPOSITORY:
+            repositories = load_settings(home_folder(args)).all()
+            return [(printable(each.name), shown_place(each)) for each in repositories]
+        case Kind.PLAN | Kind.PARAMETER:
+            reading = _spec_of_package(args) if args.arguments else _spec_of_instance(args)
+            spec = _in_time(reading) or {}
+            if kind is Kind.PLAN:
+                return [(name, "") for name in spec.get("plans") or {}]
+            return list(_assignments(spec, current))
+        case Kind.PACKAGE | Kind.SEARCHED:
+            items = _in_time(_packages(args))
+        case Kind.STEP:
+            items = _in_time(_steps_of_run(args))
+        case _:
+            items = _in_time(_objects(kind, args, current))
+    return [(name, _short(text)) for name, text in items or ()]
 
 
-def _repositories(args: Args) -> list[Name]:
-    settings = load_settings(home_folder(args))
-    return [(printable(one.name), shown_place(one)) for one in settings.all()]
-
-
-def _awaited(kind: Kind, args: Args, current: str) -> list[Name]:
-    if kind in {Kind.PACKAGE, Kind.SEARCHED}:
-        # Most names are in the cluster; only those of packages need what reads packages.
-        from kubectl_kudo.completion.package_names import packages
-
-        found = _in_time(packages(args))
-    elif kind in {Kind.PLAN, Kind.PARAMETER}:
-        return list(_declared(kind, _spec(args), current))
-    elif kind is Kind.STEP:
-        found = _in_time(steps_of_run(args))
-    else:
-        found = _in_time(objects(kind, args, current))
-    return [(name, _short(text)) for name, text in found or ()]
-
-
-def _spec(args: Args) -> JsonObject:
-    """Return the spec of the package that the line names, else of the Instance."""
-    if args.arguments:
-        from kubectl_kudo.completion.package_names import spec_of_package  # see `_awaited`
-
-        return _in_time(spec_of_package(args)) or {}
-    return _in_time(spec_of_instance(args)) or {}
-
-
-def _in_time(reading: Coroutine[Any, Any, _Found]) -> _Found | None:
+def _in_time(reading: Coroutine[Any, Any, _Result]) -> _Result | None:
     """Return what was read, None if that took too long."""
 
-    async def limited() -> _Found:
+    async def limited() -> _Result:
         async with asyncio.timeout(_SECONDS):
             return await reading
 
@@ -104,31 +88,102 @@ def _in_time(reading: Coroutine[Any, Any, _Found]) -> _Found | None:
         return None
 
 
-def _declared(kind: Kind, spec: JsonObject, current: str) -> Iterator[Name]:
-    if kind is Kind.PLAN:
-        return ((name, "") for name in spec.get("plans") or {})
-    return _assignments(spec, current)
-
-
 def _assignments(spec: JsonObject, current: str) -> Iterator[Name]:
     """Yield `NAME=` for each parameter; after `NAME=`, an assignment for each value it can have."""
-    wanted, equals, _ = current.partition("=")
+    typed, equals, _ = current.partition("=")
     for parameter in spec.get("parameters") or ():
         name = str(parameter.get("name"))
         if not equals:
             text = parameter.get("description") or parameter.get("displayName") or ""
             yield f"{name}=", _short(str(text))
-        elif name == wanted:
-            for value in _allowed(parameter):
-                yield f"{name}={value}", ""
-
-
-def _allowed(parameter: JsonObject) -> list[str]:
-    if parameter.get("enum"):
-        return [str(value) for value in parameter["enum"]]
-    return ["true", "false"] if parameter.get("value-type") == "boolean" else []
+        elif name == typed:
+            is_boolean = parameter.get("value-type") == "boolean"
+            values = parameter.get("enum") or (("true", "false") if is_boolean else ())
+            yield from ((f"{name}={value}", "") for value in values)
 
 
 def _short(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= _DESCRIPTION else f"{line[: _DESCRIPTION - 1]}…"
+
+
+async def _objects(kind: Kind, args: Args, prefix: str) -> list[Name]:
+    """Return the names of objects; those of Instances with their OperatorVersions."""
+    match kind:
+        case Kind.NAMESPACE:
+            resource = NAMESPACES
+        case Kind.OBJECT if args.arguments[0] not in BY_WORD:
+            return []
+        case Kind.OBJECT:
+            resource = BY_WORD[args.arguments[0]]
+        case _:
+            resource = INSTANCES
+    async with connect(args) as session:
+        pages = session.client.pages(
+            resource,
+            namespace=session.namespace if resource.namespaced else None,
+            limit=_MOST,
+            # Only of an Instance more is shown, and an OperatorVersion may have 1 MB.
+            metadata_only=resource != INSTANCES,
+        )
+        items: list[Name] = []
+        async with aclosing(pages):
+            # The API server cannot select by prefix: pages are read until there are enough.
+            async for page in pages:
+                for obj in page.items:
+                    name, spec = obj["metadata"]["name"], obj.get("spec") or {}
+                    if name.startswith(prefix):
+                        version = (spec.get("operatorVersion") or {}).get("name")
+                        items.append((name, str(version or "")))
+                if len(items) >= _MOST:
+                    break
+        return items[:_MOST]
+
+
+async def _spec_of_instance(args: Args) -> JsonObject:
+    """Return the spec of the Instance's OperatorVersion; empty if there is none."""
+    async with connect(args) as session:
+        instance = await session.instance(args.instance)
+        version = await session.version_of(instance) if instance else None
+    spec: JsonObject = (version or {}).get("spec") or {}
+    return spec
+
+
+async def _steps_of_run(args: Args) -> list[Name]:
+    """Return the steps of the last run of a plan as `phase.step`, with their states.
+
+    The plan is that of `--name`, else the one that ran last.
+    """
+    async with connect(args) as session:
+        instance = await session.instance(args.instance) or {}
+    entry = entries(instance).get(args.name or last_executed(instance) or "") or {}
+    return [
+        (f"{phase.get('name')}.{step.get('name')}", status_of(step))
+        for phase in entry.get("phases") or []
+        for step in phase.get("steps") or []
+    ]
+
+
+async def _packages(args: Args) -> list[Name]:
+    """Return the names and descriptions of the packages of a repository."""
+    # Most names are in the cluster; only those of packages need what reads packages.
+    from kubectl_kudo.repositories.repository import open_repository
+    from kudo.packages.repositories import search
+
+    index = await open_repository(args, getattr(args, "repo", "")).index()
+    newest = (group[0] for group in search(index, "", all_versions=False))
+    return [(printable(entry.name), entry.description) for entry in newest]
+
+
+async def _spec_of_package(args: Args) -> JsonObject:
+    """Return the spec of the OperatorVersion that the package of the first argument would have."""
+    from kubectl_kudo.packages.sources import find, is_local  # see `_packages`
+    from kudo.packages.convert import to_objects
+    from kudo.packages.location import locate
+
+    argument = args.arguments[0]
+    # Commands without --repo take folders and archives alone, also by a bare name.
+    local = is_local(argument) or not hasattr(args, "repo")
+    located = locate(argument) if local else await find(args)
+    spec: JsonObject = to_objects(located.package, "default").operator_version.to_wire()["spec"]
+    return spec

@@ -10,13 +10,12 @@ from kubectl_kudo.diagnostics.families import Member
 from kubectl_kudo.diagnostics.finding import Finding
 from kubectl_kudo.diagnostics.installation import LEASE, Installation
 from kubectl_kudo.diagnostics.installation_findings import of_installation, until_when_valid
-from kubectl_kudo.reading.explanations import waiting_steps
-from kubectl_kudo.reading.inventory.live import Condition, Live
-from kubectl_kudo.reading.next_commands import flags_of
+from kubectl_kudo.reading.explanations import waited_objects, waiting_steps
+from kubectl_kudo.reading.instance_state import flags_of
+from kubectl_kudo.reading.inventory import Condition, Live
 from kubectl_kudo.reading.plan_view import is_pending, shown_plan
 from kubectl_kudo.reading.runs import key_of
 from kubectl_kudo.reading.summary_line import NO_LEADER, is_settled, summary_line
-from kubectl_kudo.reading.waited_objects import waited_objects
 from kubectl_kudo.session.output import JsonObject
 from kubeio.kinds import JOBS, PODS
 

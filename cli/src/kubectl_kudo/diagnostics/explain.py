@@ -10,8 +10,7 @@ from kubectl_kudo.diagnostics.explained_text import as_data, blocks_of
 from kubectl_kudo.diagnostics.families import FamilyReader, Member
 from kubectl_kudo.diagnostics.installation import read_services
 from kubectl_kudo.diagnostics.reading import Reader
-from kubectl_kudo.reading.inventory.live import Condition, Live, read_live
-from kubectl_kudo.reading.inventory.recorded import identity_of, read_record
+from kubectl_kudo.reading.inventory import Condition, Live, identity_of, read_live, read_record
 from kubectl_kudo.reading.summary_line import is_settled
 from kubectl_kudo.session.arguments import Args
 from kubectl_kudo.session.errors import UsageError

@@ -8,7 +8,7 @@ from kubectl_kudo.diagnostics.causes import Explained
 from kubectl_kudo.diagnostics.finding import Finding
 from kubectl_kudo.diagnostics.installation import FOLDER
 from kubectl_kudo.diagnostics.reading import Failure
-from kubectl_kudo.reading.next_commands import flags_of
+from kubectl_kudo.reading.instance_state import flags_of
 from kubectl_kudo.session.blocks import Block, Mark, Prose
 from kubectl_kudo.session.cells import printable
 from kubectl_kudo.session.output import JsonObject

@@ -8,7 +8,7 @@ from typing import Final
 from kubectl_kudo.diagnostics.bundle import file_name
 from kubectl_kudo.diagnostics.owned import Found, Reference, owned_by, references
 from kubectl_kudo.diagnostics.reading import Reader
-from kubectl_kudo.reading.children import Names, family
+from kubectl_kudo.reading.owned import Names, family
 from kubectl_kudo.session.kinds import INSTANCES, INVENTORIES, OPERATOR_VERSIONS, OPERATORS
 from kubectl_kudo.session.output import JsonObject
 from kubeio.discovery import Discovery

@@ -16,10 +16,9 @@ from kubectl_kudo.diagnostics.finding import (
     shown,
     told,
 )
-from kubectl_kudo.reading.next_commands import flags_of
+from kubectl_kudo.reading.explanations import waited_objects
+from kubectl_kudo.reading.instance_state import flags_of, is_suspended
 from kubectl_kudo.reading.runs import key_of, message_of
-from kubectl_kudo.reading.suspension import is_suspended
-from kubectl_kudo.reading.waited_objects import waited_objects
 from kubectl_kudo.session.kinds import INSTANCES
 from kubectl_kudo.session.output import JsonObject
 from kubeio.kinds import (

@@ -8,9 +8,14 @@ import asyncio
 from collections.abc import Iterable, Iterator
 
 from kubectl_kudo.accounts.names import cluster_role_name, role_name
-from kubectl_kudo.reading.inventory.keeping import why_left
-from kubectl_kudo.reading.inventory.live import Condition, Live, read_live
-from kubectl_kudo.reading.inventory.recorded import identity_of, recorded
+from kubectl_kudo.reading.inventory import (
+    Condition,
+    Live,
+    identity_of,
+    read_live,
+    recorded,
+    why_left,
+)
 from kubectl_kudo.session.output import JsonObject
 from kubectl_kudo.session.session import Session
 from kubeio.client import Client

@@ -9,11 +9,9 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from kubectl_kudo.reading.next_commands import flags_of
-from kubectl_kudo.reading.observe import observe
+from kubectl_kudo.reading.instance_state import flags_of, is_deleting, is_suspended
 from kubectl_kudo.reading.runs import active, key_of
-from kubectl_kudo.reading.suspension import is_deleting, is_suspended
-from kubectl_kudo.screens.waiting import TimedOut
+from kubectl_kudo.screens.waiting import TimedOut, observe
 from kubectl_kudo.session.cells import printable
 from kubectl_kudo.session.errors import CliError
 from kubectl_kudo.session.kinds import INSTANCES

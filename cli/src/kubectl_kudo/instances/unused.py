@@ -5,15 +5,37 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from kubectl_kudo.instances.all_instances import all_instances, version_key
 from kubectl_kudo.session.arguments import NONE, Args
 from kubectl_kudo.session.errors import CliError, UsageError
-from kubectl_kudo.session.kinds import OPERATOR_VERSIONS, OPERATORS
+from kubectl_kudo.session.kinds import INSTANCES, OPERATOR_VERSIONS, OPERATORS
 from kubectl_kudo.session.output import JsonObject, say, talk
 from kubectl_kudo.session.session import Session, in_session, namespace_of
-from kubeio.errors import Conflict, NotFound
+from kubeio.errors import Conflict, Forbidden, NotFound
 from kubeio.resource import Resource
 from kudo.api.task_kinds.kinds import KUDO_OPERATOR
+
+
+async def all_instances(session: Session, *, tell: bool = True) -> list[JsonObject]:
+    """Return the Instances of all namespaces: they may use OperatorVersions of another one.
+
+    Without permission for that, returns those of the namespace, and says so unless `tell` is off.
+    """
+    try:
+        return (await session.client.list(INSTANCES)).items
+    except Forbidden:
+        if tell:
+            talk(
+                "You may not list the instances of other namespaces: whether one of them uses an "
+                f"operatorversion of namespace {session.namespace} is unknown."
+            )
+        return (await session.client.list(INSTANCES, namespace=session.namespace)).items
+
+
+def version_key(instance: JsonObject) -> tuple[str, str]:
+    """Return namespace and name of the OperatorVersion of an Instance."""
+    reference = (instance.get("spec") or {}).get("operatorVersion") or {}
+    namespace = reference.get("namespace") or instance["metadata"]["namespace"]
+    return str(namespace), str(reference.get("name") or "")
 
 
 @dataclass(frozen=True, slots=True)

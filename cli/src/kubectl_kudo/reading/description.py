@@ -1,25 +1,85 @@
-"""What is known about one Instance, and its form as data."""
+"""What is known about one Instance, its parameters included, and its form as data."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from kubectl_kudo.reading.children import Member
-from kubectl_kudo.reading.instance_fields import (
+from kubectl_kudo.reading.events import Event
+from kubectl_kudo.reading.instance_state import (
     account_name,
     condition,
+    is_suspended,
     last_plan,
     orphans_of,
     owner_name,
+    pending,
     version_key,
 )
-from kubectl_kudo.reading.not_in_force import pending
-from kubectl_kudo.reading.owned_objects import OwnedObject
-from kubectl_kudo.reading.parameters import Parameter, parameters_of
-from kubectl_kudo.reading.recent_events import Event
+from kubectl_kudo.reading.owned import Member, OwnedObject
 from kubectl_kudo.reading.runs import TIMED_OUT, active, entries, status_of, timed_out
-from kubectl_kudo.reading.suspension import is_suspended
 from kubectl_kudo.session.output import JsonObject
+from kudo.api.known_secrets import is_sensitive
 from kudo.api.names import LABEL_OPERATOR
+
+SET, DEFAULT, NONE, UNDECLARED = "set", "default", "none", "undeclared"
+"""Where a value is from. Of an undeclared one the OperatorVersion says nothing, so no plan uses
+it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter of an Instance.
+
+    Attributes:
+        name: Its name.
+        value: The value in use, None if it has neither value nor default.
+        source: One of `set`, `default`, `none` and `undeclared`.
+        declaration: That of the OperatorVersion, empty if there is none.
+    """
+
+    name: str
+    value: str | None
+    source: str
+    declaration: JsonObject
+
+    @property
+    def is_secret(self) -> bool:
+        """Whether its name says that its value is a secret."""
+        return is_sensitive(self.name, of_user=True)
+
+    def to_data(self) -> JsonObject:
+        shown = ("required", "immutable", "trigger", "type", "description")
+        declared = {key: self.declaration[key] for key in shown if key in self.declaration}
+        default = self.declaration.get("default")
+        return {
+            "name": self.name,
+            "value": self.value,
+            "source": self.source,
+            **({} if default is None else {"default": default}),
+            **declared,
+        }
+
+
+def parameters_of(instance: JsonObject, version: JsonObject | None) -> list[Parameter]:
+    """Return the parameters in the order of their names.
+
+    Without the OperatorVersion, all that is known are the values that are set.
+    """
+    given = (instance.get("spec") or {}).get("parameters") or {}
+    listed = ((version or {}).get("spec") or {}).get("parameters") or []
+    declared = {str(one.get("name")): one for one in listed}
+    found = {name: _declared(one, given.get(name)) for name, one in declared.items()}
+    for name, value in given.items():
+        if name not in found:
+            source = SET if version is None else UNDECLARED
+            found[name] = Parameter(name, value, source, {})
+    return [found[name] for name in sorted(found)]
+
+
+def _declared(declaration: JsonObject, value: str | None) -> Parameter:
+    name, default = str(declaration.get("name")), declaration.get("default")
+    if value is not None:
+        return Parameter(name, value, SET, declaration)
+    return Parameter(name, default, NONE if default is None else DEFAULT, declaration)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,24 +1,74 @@
-"""Explains what steps wait for: the last event of each object, and where a child Instance is."""
+"""Explains what steps wait for: the last event of each object, and where a child Instance is.
 
+The objects are those that the message of a step names, in the words of `kudo.objects.health`. A
+status has no other record of them.
+"""
+
+import re
 import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from kubectl_kudo.reading.outcome import progress
-from kubectl_kudo.reading.plan_view import (
-    Explanation,
-    Explanations,
-    is_pending,
-    shown_plan,
-)
+from kubectl_kudo.reading.plan_view import Explanation, Explanations, is_pending, shown_plan
 from kubectl_kudo.reading.runs import COMPLETE, NEVER_RUN, PENDING, active, entries, status_of
-from kubectl_kudo.reading.waited_objects import WaitedObject, waited_objects
 from kubectl_kudo.session.cells import printable
 from kubectl_kudo.session.output import JsonObject
 from kubectl_kudo.session.session import Session
 from kubeio.errors import KubeError, NotFound
 from kubeio.kinds import EVENTS, PODS
+
+_NAME = r"[a-z0-9](?:[-a-z0-9.]*[a-z0-9])?"
+_KINDS = {
+    "deployment": "Deployment",
+    "statefulset": "StatefulSet",
+    "daemonset": "DaemonSet",
+    "replicaset": "ReplicaSet",
+    "job": "Job",
+    "pod": "Pod",
+    "persistentvolumeclaim": "PersistentVolumeClaim",
+    "service": "Service",
+    "instance": "Instance",
+}
+_QUOTED = rf'\b(?P<quoted>deployment|statefulset|daemonset|replicaset|job) "(?P<of>{_NAME})"'
+_PLAIN = (
+    r"\b(?P<plain>pod|persistentvolumeclaim|service|instance) "
+    rf"(?P<within>{_NAME})/(?P<called>{_NAME})"
+)
+_OTHER = (
+    rf"\b(?P<kind>[A-Z][A-Za-z0-9]*) (?P<in>{_NAME})/(?P<name>{_NAME})"
+    r"(?= is not healthy| has failed terminally| is being deleted)"
+)
+_NAMED = re.compile(f"{_QUOTED}|{_PLAIN}|{_OTHER}")
+_SEARCHED = 4096
+"""Characters of a message that are searched; the reconciler writes no longer ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class WaitedObject:
+    """Kind, namespace and name of an object; the namespace is empty for that of the Instance."""
+
+    kind: str
+    namespace: str
+    name: str
+
+
+def waited_objects(message: str) -> list[WaitedObject]:
+    """Return the namespaced objects that a message names, pods first, each once."""
+    found = dict.fromkeys(_named(message[:_SEARCHED]))
+    return sorted(found, key=lambda one: one.kind != "Pod")
+
+
+def _named(message: str) -> Iterator[WaitedObject]:
+    for match in _NAMED.finditer(message):
+        if match["quoted"]:
+            yield WaitedObject(_KINDS[match["quoted"]], "", match["of"])
+        elif match["plain"]:
+            yield WaitedObject(_KINDS[match["plain"]], match["within"], match["called"])
+        else:
+            yield WaitedObject(match["kind"], match["in"], match["name"])
+
 
 _STEPS = 5
 _OBJECTS = 3

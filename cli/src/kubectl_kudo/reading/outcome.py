@@ -8,7 +8,7 @@ deleted. Nothing else ends the waiting but the time limit.
 from dataclasses import dataclass, replace
 from enum import Enum, auto
 
-from kubectl_kudo.reading.not_in_force import is_due, not_in_force
+from kubectl_kudo.reading.instance_state import is_due, is_suspended, not_in_force, suspension
 from kubectl_kudo.reading.runs import (
     COMPLETE,
     FATAL_ERROR,
@@ -26,7 +26,6 @@ from kubectl_kudo.reading.runs import (
     status_of,
     used_uids,
 )
-from kubectl_kudo.reading.suspension import is_suspended, suspension
 from kubectl_kudo.session.terminal import clean, continued, word
 from kudo.objects import finalizers
 

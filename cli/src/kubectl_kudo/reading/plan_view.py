@@ -11,7 +11,7 @@ OperatorVersion.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from kubectl_kudo.reading.not_in_force import not_in_force
+from kubectl_kudo.reading.instance_state import not_in_force, suspension
 from kubectl_kudo.reading.runs import (
     NEVER_RUN,
     PENDING,
@@ -26,7 +26,6 @@ from kubectl_kudo.reading.runs import (
     status_of,
     word_of,
 )
-from kubectl_kudo.reading.suspension import suspension
 from kubectl_kudo.session.blocks import Mark, Node
 from kubectl_kudo.session.cells import ago, local_time, printable
 

@@ -4,8 +4,9 @@ import re
 from datetime import datetime
 from typing import Final
 
-from kubectl_kudo.reading.not_in_force import not_in_force
+from kubectl_kudo.reading.instance_state import is_deleting, not_in_force, suspension
 from kubectl_kudo.reading.plan_view import is_pending
+from kubectl_kudo.reading.run_progress import running_tasks
 from kubectl_kudo.reading.runs import (
     FATAL_ERROR,
     RunId,
@@ -17,8 +18,6 @@ from kubectl_kudo.reading.runs import (
     message_of,
     status_of,
 )
-from kubectl_kudo.reading.step_progress import running_tasks
-from kubectl_kudo.reading.suspension import is_deleting, suspension
 from kubectl_kudo.session.cells import duration, printable, seconds_since
 from kubectl_kudo.session.output import JsonObject
 from kudo.objects import finalizers

@@ -5,20 +5,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
-from kubectl_kudo.reading.children import Member
-from kubectl_kudo.reading.description import Description
-from kubectl_kudo.reading.instance_fields import (
+from kubectl_kudo.reading.description import Description, Parameter
+from kubectl_kudo.reading.instance_state import (
     account_name,
     condition,
+    flags_of,
+    is_deleting,
+    is_suspended,
     last_plan,
+    not_in_force,
     orphans_of,
     owner_name,
+    suspension,
     version_key,
 )
-from kubectl_kudo.reading.next_commands import flags_of
-from kubectl_kudo.reading.not_in_force import not_in_force
-from kubectl_kudo.reading.owned_objects import OwnedObject
-from kubectl_kudo.reading.parameters import Parameter
+from kubectl_kudo.reading.owned import Member, OwnedObject
 from kubectl_kudo.reading.runs import (
     FATAL_ERROR,
     at_fault,
@@ -29,7 +30,6 @@ from kubectl_kudo.reading.runs import (
     state_cell,
     status_of,
 )
-from kubectl_kudo.reading.suspension import is_deleting, is_suspended, suspension
 from kubectl_kudo.session.blocks import Block, Cell, Column, Mark, Node, Prose, Section, Table, Tree
 from kubectl_kudo.session.cells import NONE, age, cell, printable, since
 from kubectl_kudo.session.output import JsonObject

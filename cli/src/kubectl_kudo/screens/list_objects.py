@@ -1,21 +1,100 @@
-"""Lists Operators, OperatorVersions and Instances as tables, as a tree or as data."""
+"""`kubectl kudo get`: lists Operators, OperatorVersions and Instances.
+
+What is asked for is checked before a cluster is contacted.
+"""
 
 import asyncio
+import sys
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from kubectl_kudo.reading.instance_fields import Key, version_key
-from kubectl_kudo.reading.request import Request
-from kubectl_kudo.screens.tables import Known, Style, table_of
-from kubectl_kudo.screens.tree import tree_of
+from kubectl_kudo.reading.instance_state import Key, version_key
+from kubectl_kudo.screens.tables import Known, Style, table_of, tree_of
+from kubectl_kudo.session.arguments import Args
 from kubectl_kudo.session.blocks import Prose
-from kubectl_kudo.session.errors import CliError, ExitCode, describe
-from kubectl_kudo.session.formats import TABLE, TREE, WIDE, show_data
-from kubectl_kudo.session.kinds import INSTANCES, OPERATOR_VERSIONS, OPERATORS
+from kubectl_kudo.session.errors import CliError, ExitCode, UsageError, describe
+from kubectl_kudo.session.formats import TABLE, TREE, WIDE, read_format, show_data
+from kubectl_kudo.session.kinds import ALL, BY_WORD, INSTANCES, OPERATOR_VERSIONS, OPERATORS
+from kubectl_kudo.session.naming import name_fault
 from kubectl_kudo.session.output import JsonObject, show, talk
 from kubectl_kudo.session.session import Session
 from kubeio.errors import Forbidden, NotFound
 from kubeio.resource import Resource
+
+_WORDS = {word: (kind,) for word, kind in BY_WORD.items()} | {"all": ALL}
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What to list, and how to print it.
+
+    Attributes:
+        kinds: The kinds.
+        names: Names of objects of the one kind; empty for all of them.
+        everywhere: Whether to list all namespaces.
+        selector: Label selector.
+        format: How to print them.
+        headers: Whether tables have their first line.
+    """
+
+    kinds: tuple[Resource, ...]
+    names: tuple[str, ...] = ()
+    everywhere: bool = False
+    selector: str = ""
+    format: str = TABLE
+    headers: bool = True
+
+
+def kinds_of(word: str) -> tuple[Resource, ...] | None:
+    """Return the kinds that a word names, or None if it names none."""
+    return _WORDS.get(word)
+
+
+def read_request(args: Args) -> Request:
+    """Return what the command line asks for; its first argument names a kind.
+
+    Raises:
+        UsageError: arguments and flags contradict each other, or the format is none.
+        CliError: no object can have such a name.
+    """
+    word, *names = args.arguments
+    request = Request(
+        kinds=_WORDS[word],
+        names=tuple(dict.fromkeys(names)),
+        everywhere=args.all_namespaces,
+        selector=args.selector,
+        format=read_format(args.output, _WORDS[word]) if args.output else _default(args, names),
+        headers=args.headers,
+    )
+    _check(request)
+    return request
+
+
+def _default(args: Args, names: list[str]) -> str:
+    """Return the format where `-o` is not given.
+
+    Scripts for KUDO 0.19 read its tree from a pipe. A command line that it did not have can be in
+    no such script.
+    """
+    new = names or args.all_namespaces or args.selector or not args.headers
+    return TABLE if new or sys.stdout.isatty() else TREE
+
+
+def _check(request: Request) -> None:
+    if request.names and len(request.kinds) > 1:
+        raise UsageError('names need a kind: use "instances", "operators" or "operatorversions"')
+    if request.names and request.everywhere:
+        raise UsageError("a resource cannot be retrieved by name across all namespaces")
+    if request.names and request.selector:
+        raise UsageError("name cannot be provided when a selector is specified")
+    if request.format == TREE and (request.names or request.selector):
+        raise UsageError("a tree shows all objects: leave out names and --selector")
+    faults = (name_fault(request.kinds[0].kind.lower(), name) for name in request.names)
+    fault = next(filter(None, faults), "")
+    if fault:
+        raise CliError(fault)
+
 
 _TABLES = (TABLE, WIDE)
 _AT_ONCE = 10

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import TextIO
 
-from kubectl_kudo.reading.limits_ahead import TimeLimits
+from kubectl_kudo.reading.instance_state import suspension
 from kubectl_kudo.reading.plan_view import (
     Explanation,
     Explanations,
@@ -22,9 +22,8 @@ from kubectl_kudo.reading.plan_view import (
     shown_node,
     shown_plan,
 )
+from kubectl_kudo.reading.run_progress import TimeLimits, details
 from kubectl_kudo.reading.runs import COMPLETE, NEVER_RUN, PENDING, entries, status_of
-from kubectl_kudo.reading.step_progress import details
-from kubectl_kudo.reading.suspension import suspension
 from kubectl_kudo.screens.progress import Clock, Now, utc_now
 from kubectl_kudo.session.blocks import Mark, Node
 from kubectl_kudo.session.cells import ago, printable

@@ -8,8 +8,9 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Protocol, TextIO
 
-from kubectl_kudo.reading.limits_ahead import TimeLimits
+from kubectl_kudo.reading.instance_state import MEANING, is_suspended, suspension
 from kubectl_kudo.reading.plan_view import Explanations, shown_plan
+from kubectl_kudo.reading.run_progress import TimeLimits, details, running_tasks
 from kubectl_kudo.reading.runs import (
     NEVER_RUN,
     PENDING,
@@ -20,8 +21,6 @@ from kubectl_kudo.reading.runs import (
     parts,
     status_of,
 )
-from kubectl_kudo.reading.step_progress import details, running_tasks
-from kubectl_kudo.reading.suspension import MEANING, is_suspended, suspension
 from kubectl_kudo.session.cells import printable
 from kubectl_kudo.session.output import JsonObject
 from kubectl_kudo.session.terminal import word

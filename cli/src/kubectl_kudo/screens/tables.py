@@ -1,24 +1,25 @@
-"""Tables of Operators, OperatorVersions and Instances.
+"""Tables of Operators, OperatorVersions and Instances, and the tree of `get` as in KUDO 0.19.
 
-What a cell of an Instance says is true also where no reconciler runs: see `instance_fields`. An
+What a cell of an Instance says is true also where no reconciler runs: see `instance_state`. An
 Instance that is being deleted is not shown as ready.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from kubectl_kudo.reading.instance_fields import (
+from kubectl_kudo.reading.instance_state import (
     Key,
     account_name,
     condition,
+    is_deleting,
+    is_suspended,
     last_plan,
     owner_name,
     version_key,
 )
 from kubectl_kudo.reading.runs import condition_cell, entries, short_uid, state_cell
-from kubectl_kudo.reading.suspension import is_deleting, is_suspended
-from kubectl_kudo.session.blocks import Cell, Column, Table
+from kubectl_kudo.session.blocks import Block, Cell, Column, Mark, Node, Prose, Table, Tree
 from kubectl_kudo.session.cells import NONE, UNKNOWN, age, cell, since
 from kubectl_kudo.session.formats import reference
 from kubectl_kudo.session.kinds import INSTANCES, OPERATOR_VERSIONS, OPERATORS
@@ -208,3 +209,76 @@ def _identity(obj: JsonObject, style: Style) -> Iterator[Cell | str]:
 
 def _cells(obj: JsonObject, shown: Iterable[_Column], known: Known) -> Iterator[Cell | str]:
     return (column.cell(obj, known) for column in shown)
+
+
+_ALL = "operators including versions and instances"
+
+
+def tree_of(
+    kinds: Sequence[Resource], lists: Sequence[Sequence[JsonObject]], namespace: str | None
+) -> list[Block]:
+    """Return the heading and the tree.
+
+    Args:
+        kinds: The kinds that are shown.
+        lists: The objects of each kind.
+        namespace: Where; None for all namespaces, which are then shown above their objects.
+    """
+    title = kinds[0].plural if len(kinds) == 1 else _ALL
+    where = f'in namespace "{namespace}"' if namespace is not None else "in all namespaces"
+    nodes = _nodes(lists) if namespace is not None else _by_namespace(lists)
+    return [Prose(f"List of current installed {title} {where}:"), Tree(nodes), Prose()]
+
+
+def _by_namespace(lists: Sequence[Sequence[JsonObject]]) -> list[Node]:
+    spaces = sorted({_namespace(obj) for found in lists for obj in found})
+    return [
+        Node(space, _nodes([[obj for obj in found if _namespace(obj) == space] for found in lists]))
+        for space in spaces
+    ]
+
+
+def _nodes(lists: Sequence[Sequence[JsonObject]]) -> list[Node]:
+    return family(*lists) if len(lists) > 1 else [Node(_name(obj)) for obj in lists[0]]
+
+
+def family(
+    operators: Iterable[JsonObject],
+    versions: Iterable[JsonObject],
+    instances: Iterable[JsonObject],
+) -> list[Node]:
+    """Return operators, their versions below them, and below those their instances.
+
+    A parent that does not exist is shown as missing, so that no object goes unseen.
+    """
+    roots = {_name(operator): Node(_name(operator)) for operator in operators}
+    known: dict[str, Node] = {}
+    for version in versions:
+        operator = (version["spec"].get("operator") or {}).get("name") or "?"
+        parent = roots.setdefault(operator, Node(f"{operator} (missing)", mark=Mark.WARNING))
+        known[_name(version)] = node = Node(_name(version))
+        parent.children.append(node)
+    orphans: dict[str, Node] = {}
+    for instance in instances:
+        name, where = _version_of(instance)
+        text = f"{name} ({where or 'missing'})"
+        here = known.get(name) if not where else None
+        missing = None if where else Mark.WARNING
+        parent = here or orphans.setdefault(text, Node(text, mark=missing))
+        parent.children.append(Node(_name(instance)))
+    return [*roots.values(), *orphans.values()]
+
+
+def _version_of(instance: JsonObject) -> tuple[str, str]:
+    """Return the OperatorVersion's name, and where it is if not in the same namespace."""
+    namespace, name = version_key(instance)
+    here = namespace == _namespace(instance)
+    return name or "?", "" if here else f"in namespace {namespace}"
+
+
+def _namespace(obj: JsonObject) -> str:
+    return str(obj["metadata"]["namespace"])
+
+
+def _name(obj: JsonObject) -> str:
+    return str(obj["metadata"]["name"])

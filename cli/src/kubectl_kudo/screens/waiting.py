@@ -2,14 +2,13 @@
 
 import asyncio
 import sys
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass
 
+from kubectl_kudo.reading.events import warnings_of
 from kubectl_kudo.reading.explanations import Waiting, explanations, waiting_steps
-from kubectl_kudo.reading.limits_ahead import TimeLimits
-from kubectl_kudo.reading.next_commands import after_waiting, see_why
-from kubectl_kudo.reading.observe import observe
+from kubectl_kudo.reading.instance_state import after_waiting, is_suspended, see_why
 from kubectl_kudo.reading.outcome import (
     Outcome,
     State,
@@ -19,15 +18,67 @@ from kubectl_kudo.reading.outcome import (
     outcome_of_cancel,
     outcome_of_removal,
 )
-from kubectl_kudo.reading.run_events import warnings_of
+from kubectl_kudo.reading.run_progress import TimeLimits
 from kubectl_kudo.reading.runs import COMPLETE, active, entry_of, status_of
-from kubectl_kudo.reading.suspension import is_suspended
 from kubectl_kudo.screens.progress import Lines, Progress
 from kubectl_kudo.session.errors import CliError, ExitCode
+from kubectl_kudo.session.kinds import INSTANCES
 from kubectl_kudo.session.output import JsonObject, talk
 from kubectl_kudo.session.session import Session
 from kubectl_kudo.session.terminal import continued, is_dumb
-from kubeio.errors import KubeError
+from kubeio.backoff import Backoff
+from kubeio.client import Client
+from kubeio.errors import ConnectionLost, Gone, KubeError, ServerError, TooManyRequests
+
+_TRANSIENT = (ConnectionLost, Gone, ServerError, TooManyRequests)
+
+
+async def observe(
+    client: Client, namespace: str, name: str
+) -> AsyncGenerator[JsonObject | None, None]:
+    """Yield the Instance as it is and as it changes; None while there is none.
+
+    Never ends by itself; close it. Changes between two connections may be missed, but not
+    the state after them.
+
+    Raises:
+        KubeError: the API server returned an error that a retry does not change.
+    """
+    backoff, lost = Backoff(cap=5.0), False
+    while True:
+        failure: KubeError | None = None
+        try:
+            async with aclosing(_until_lost(client, namespace, name)) as states:
+                async for state in states:
+                    backoff.reset()
+                    lost = False
+                    yield state
+        except _TRANSIENT as error:
+            failure = error
+            if not lost and not isinstance(error, Gone):
+                talk(f"lost the watch of instance {namespace}/{name}, trying again: {error}")
+            lost = True
+        # Also after a watch that ended as planned: a proxy may end each of them at once.
+        await asyncio.sleep(backoff.next(failure))
+
+
+async def _until_lost(
+    client: Client, namespace: str, name: str
+) -> AsyncGenerator[JsonObject | None, None]:
+    only = f"metadata.name={name}"
+    found = await client.list(INSTANCES, namespace=namespace, field_selector=only)
+    yield found.items[0] if found.items else None
+    watch = client.watch(
+        INSTANCES,
+        namespace=namespace,
+        field_selector=only,
+        resource_version=found.resource_version,
+    )
+    async with aclosing(watch) as events:
+        async for event in events:
+            if event.type != "BOOKMARK":
+                yield None if event.type == "DELETED" else event.object
+
 
 _EXPLAIN_SECONDS = 5.0
 """Time between two looks at the objects that steps wait for."""

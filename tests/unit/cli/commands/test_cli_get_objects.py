@@ -125,7 +125,7 @@ def test_a_kind_that_is_not_served_is_not_taken_for_a_missing_object(
 def test_a_server_that_is_busy_is_asked_again(
     kudo: Cli, shop: FakeApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kubectl_kudo.reading.inventory.live.Backoff.next", lambda *_: 0.0)
+    monkeypatch.setattr("kubectl_kudo.reading.inventory.Backoff.next", lambda *_: 0.0)
     shop.refusals["GET", "configmaps"] = (429, "not so fast")
     ran = shown(kudo)
     assert ran.code == ExitCode.OK

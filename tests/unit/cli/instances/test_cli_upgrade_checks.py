@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_kudo.instances.upgrade_checks import Steps, check_newer, steps_of
+from kubectl_kudo.instances.version_changes import Steps, check_newer, steps_of
 from kubectl_kudo.session.errors import CliError
 from kudo.api import Instance, OperatorVersion
 

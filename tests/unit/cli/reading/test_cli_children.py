@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_kudo.reading.children import Names, family
+from kubectl_kudo.reading.owned import Names, family
 from tests.unit.cli.conftest import Cli
 from tests.unit.cli.fake_api import FakeApi, status
 

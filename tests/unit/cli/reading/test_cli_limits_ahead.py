@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_kudo.reading.limits_ahead import LimitAhead, TimeLimits
+from kubectl_kudo.reading.run_progress import LimitAhead, TimeLimits
 from kubectl_kudo.screens.picture import Picture
 from kubectl_kudo.screens.progress import Lines
 from tests.unit.cli.conftest import VERSION, Cli, running
@@ -310,7 +310,7 @@ def test_a_wait_goes_on_without_limits_if_the_version_cannot_be_read(
 def test_models_are_imported_only_for_a_run_that_has_limits() -> None:
     code = (
         "import json, sys; from datetime import UTC, datetime\n"
-        "from kubectl_kudo.reading.limits_ahead import TimeLimits\n"
+        "from kubectl_kudo.reading.run_progress import TimeLimits\n"
         f"version, instance = json.loads({json.dumps(json.dumps([version(), instance()]))})\n"
         "assert TimeLimits(version).ahead(instance, datetime.now(UTC)) is None\n"
         "assert not {'pydantic', 'kudo.api.base', 'kudo.plans.execution'} & {*sys.modules}\n"

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_kudo.reading.not_in_force import is_due, not_in_force
+from kubectl_kudo.reading.instance_state import is_due, not_in_force
 from tests.unit.cli.conftest import Cli, complete
 from tests.unit.cli.fake_api import Edit, FakeApi, status
 

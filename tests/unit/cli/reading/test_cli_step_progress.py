@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_kudo.reading.plan_view import Explanation
-from kubectl_kudo.reading.step_progress import details
+from kubectl_kudo.reading.run_progress import details
 from kubectl_kudo.screens.picture import Picture
 from kubectl_kudo.screens.progress import Lines
 from tests.unit.cli.fake_api import status

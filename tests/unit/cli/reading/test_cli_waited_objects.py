@@ -2,7 +2,7 @@
 
 import pytest
 
-from kubectl_kudo.reading.waited_objects import WaitedObject, waited_objects
+from kubectl_kudo.reading.explanations import WaitedObject, waited_objects
 from kudo.objects.health import cause_of
 from tests.unit.kudo.objects.health.test_causes import pending, workload
 from tests.unit.kudo.objects.health.test_truth_table import TABLE

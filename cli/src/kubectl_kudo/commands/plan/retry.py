@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from kubectl_kudo.commands.plan.status import check_plan
 from kubectl_kudo.commands.plan.trigger import schedule
-from kubectl_kudo.reading.next_commands import flags_of
+from kubectl_kudo.reading.instance_state import flags_of
 from kubectl_kudo.reading.runs import (
     COMPLETE,
     FATAL_ERROR,

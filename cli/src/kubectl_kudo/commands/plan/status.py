@@ -9,10 +9,10 @@ from datetime import UTC, datetime
 from typing import Final
 
 from kubectl_kudo.diagnostics.leadership import nobody_leads
-from kubectl_kudo.reading.children import Member, members_below, statuses
 from kubectl_kudo.reading.explanations import explanations, waiting_steps
-from kubectl_kudo.reading.next_commands import see_why
+from kubectl_kudo.reading.instance_state import is_suspended, see_why, suspension
 from kubectl_kudo.reading.outcome import outcome_of_present, present_run
+from kubectl_kudo.reading.owned import Member, members_below, statuses
 from kubectl_kudo.reading.plan_view import (
     Below,
     capitalised,
@@ -23,8 +23,7 @@ from kubectl_kudo.reading.plan_view import (
 )
 from kubectl_kudo.reading.runs import active, entries, key_of
 from kubectl_kudo.reading.summary_line import NO_LEADER, is_held_up, is_settled, summary_line
-from kubectl_kudo.reading.suspension import is_suspended, suspension
-from kubectl_kudo.screens.family_view import family_node
+from kubectl_kudo.screens.plan_tree import family_node
 from kubectl_kudo.screens.waiting import shown_on_stderr, tell_warnings, wait_for
 from kubectl_kudo.session.arguments import INSTANCE, OUTPUT, WAIT, Args, Flag
 from kubectl_kudo.session.blocks import Block, Mark, Node, Prose, Tree

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from uuid import uuid4
 
+from kubectl_kudo.reading.instance_state import suspension
 from kubectl_kudo.reading.outcome import triggered
-from kubectl_kudo.reading.suspension import suspension
 from kubectl_kudo.reading.unknown_names import plans_suggested
 from kubectl_kudo.screens.waiting import wait_and_show
 from kubectl_kudo.session.arguments import CHANGE_HELP, INSTANCE, WAITING, WRITING, Args, Flag

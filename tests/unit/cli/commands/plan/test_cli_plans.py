@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from kubectl_kudo.commands.plan.history import last_runs
+from kubectl_kudo.reading.events import lines
 from kubectl_kudo.reading.outcome import State, Target, outcome_of_cancel
-from kubectl_kudo.reading.run_events import lines
 from tests.unit.cli.conftest import Cli
 from tests.unit.cli.fake_api import FakeApi, status
 

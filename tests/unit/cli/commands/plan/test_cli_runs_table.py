@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_kudo.screens.runs_table import cause, runs_table, took
+from kubectl_kudo.commands.plan.history import cause, runs_table, took
 from tests.unit.cli.conftest import Cli
 from tests.unit.cli.fake_api import FakeApi, status
 

@@ -7,7 +7,7 @@ shown plan names, since another plan created it, follows at the end.
 from collections import defaultdict
 from collections.abc import Iterator
 
-from kubectl_kudo.reading.children import Member
+from kubectl_kudo.reading.owned import Member
 from kubectl_kudo.reading.plan_view import (
     NOTHING_BELOW,
     Below,

@@ -1,0 +1,202 @@
+"""Fields of an Instance that several views show, and the commands that messages about it name.
+
+They are true also where no reconciler runs: a run that was scheduled and has not begun is PENDING.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from kubectl_kudo.reading.runs import (
+    FATAL_ERROR,
+    PENDING,
+    active,
+    entries,
+    key_of,
+    last_executed,
+    status_of,
+)
+from kubectl_kudo.session.cells import local_time, printable
+from kubectl_kudo.session.output import JsonObject
+
+
+def after_waiting(
+    key: str, *, deleting: bool = False, cancelled: bool = False, suspended: bool = False
+) -> str:
+    """Return what becomes of the run that a command stopped waiting for.
+
+    Args:
+        key: `namespace/name` of the Instance.
+        deleting: Whether the command waited for its deletion.
+        cancelled: Whether the command waited for the end of a run that it cancelled.
+        suspended: Whether the Instance is suspended.
+    """
+    flags = flags_of(key)
+    if deleting:
+        return f"The deletion goes on in the cluster.\n{see_why(key)}"
+    if cancelled:
+        return f"The plan stays cancelled.\nSee its end: kubectl kudo plan wait {flags}"
+    goes_on = (
+        f"The plan goes on when the instance is resumed: kubectl kudo resume {flags}\n"
+        if suspended
+        else "The plan goes on in the cluster.\n"
+    )
+    return (
+        f"{goes_on}{see_why(key)}\nSee it: kubectl kudo plan wait {flags}\n"
+        f"Cancel it: kubectl kudo plan cancel {flags}"
+    )
+
+
+def see_why(key: str) -> str:
+    """Return the line that names the command which tells why an Instance is not ready.
+
+    Args:
+        key: `namespace/name` of the Instance.
+    """
+    namespace, _, name = key.partition("/")
+    return f"See why: kubectl kudo why {name} -n {namespace}"
+
+
+def removal(key: str, *, operator: bool) -> str:
+    """Return the commands that remove an Instance.
+
+    Args:
+        key: `namespace/name` of the Instance.
+        operator: Whether to remove its operator as well, if nobody uses it.
+    """
+    namespace = key.partition("/")[0]
+    lines = [f"kubectl kudo uninstall {flags_of(key)} --wait"]
+    if operator:
+        lines.append(f"kubectl kudo uninstall --all-unused -n {namespace}")
+    return "\n".join(f"  {line}" for line in lines)
+
+
+def flags_of(key: str) -> str:
+    """Return the flags that name an Instance."""
+    namespace, _, name = key.partition("/")
+    return f"--instance {name} -n {namespace}"
+
+
+Key = tuple[str, str]
+"""Namespace and name of an object."""
+
+
+def version_key(instance: JsonObject) -> Key:
+    """Return namespace and name of the OperatorVersion that an Instance names."""
+    named = (instance.get("spec") or {}).get("operatorVersion") or {}
+    return named.get("namespace") or instance["metadata"]["namespace"], named.get("name") or ""
+
+
+def last_plan(instance: JsonObject) -> tuple[str, str]:
+    """Return the plan that runs or ran last, and its state; both empty if none ever did."""
+    run = active(instance)
+    plan = run.plan if run else last_executed(instance)
+    if plan is None:
+        return "", ""
+    entry = entries(instance).get(plan) or {}
+    if run is not None and (entry.get("uid") or "") != run.uid:
+        return plan, PENDING
+    return plan, status_of(entry)
+
+
+def condition(instance: JsonObject, kind: str = "Ready") -> JsonObject:
+    """Return a condition of an Instance, empty if it has none of that type."""
+    found = (instance.get("status") or {}).get("conditions") or []
+    return next((one for one in found if one.get("type") == kind), {})
+
+
+def owner_name(instance: JsonObject) -> str:
+    """Return the name of the Instance that owns this one; empty if none does."""
+    owners = instance["metadata"].get("ownerReferences") or []
+    return next((str(one.get("name")) for one in owners if one.get("kind") == "Instance"), "")
+
+
+def account_name(instance: JsonObject) -> str:
+    """Return the service account that plans act as, as far as the Instance tells it."""
+    run = (instance.get("status") or {}).get("lastRun") or {}
+    spec = instance.get("spec") or {}
+    return str(spec.get("serviceAccountName") or run.get("serviceAccountName") or "")
+
+
+def orphans_of(instance: JsonObject) -> tuple[list[JsonObject], int]:
+    """Return the orphans that the status names, and how many more there are."""
+    status = instance.get("status") or {}
+    return list(status.get("orphans") or ()), int(status.get("orphansLeftOut") or 0)
+
+
+MEANING = "what was sent is observed, nothing more is sent"
+
+
+def is_deleting(instance: JsonObject) -> bool:
+    return "deletionTimestamp" in instance["metadata"]
+
+
+def is_suspended(instance: JsonObject) -> bool:
+    """Return whether nothing may be sent for its runs; a deletion ends the pause."""
+    return bool((instance.get("spec") or {}).get("suspend")) and not is_deleting(instance)
+
+
+def suspension(instance: JsonObject, form: Callable[[str], str] = local_time) -> str:
+    """Return since when an Instance is suspended and how to resume it; empty if it is not.
+
+    Args:
+        instance: The Instance.
+        form: How the time is told.
+    """
+    if not is_suspended(instance):
+        return ""
+    metadata = instance["metadata"]
+    flags = flags_of(f"{metadata['namespace']}/{metadata['name']}")
+    moment = (instance.get("status") or {}).get("suspendedAt")
+    # The reconciler writes the time when it first sees the pause.
+    since = f" since {form(moment)}" if moment else "; the reconciler has not seen it yet"
+    return f"suspended{since} (kubectl kudo resume {flags})"
+
+
+_MOST_NAMES = 5
+
+
+def pending(instance: JsonObject) -> JsonObject:
+    """Return `status.notInForce`; empty if all is in force, or the Instance is being deleted."""
+    if "deletionTimestamp" in instance["metadata"]:
+        return {}
+    found: dict[str, Any] = (instance.get("status") or {}).get("notInForce") or {}
+    return found
+
+
+def is_due(instance: JsonObject) -> bool:
+    """Return whether the reconciler is about to schedule the plan of what is not in force."""
+    waits = pending(instance).get("plan") and active(instance) is None
+    return bool(waits) and not _failed_plan(instance)
+
+
+def not_in_force(instance: JsonObject) -> str:
+    """Return the parameters that are not in force, and why; empty if there are none."""
+    found = pending(instance)
+    if not found:
+        return ""
+    names = [printable(str(name)) for name in found.get("parameters") or ()]
+    more = len(names[_MOST_NAMES:]) + int(found.get("parametersLeftOut") or 0)
+    shown = f"{', '.join(names[:_MOST_NAMES])}{f' and {more} more' if more else ''}"
+    return f"{shown} ({_why(instance, printable(str(found.get('plan') or '')))})"
+
+
+def _why(instance: JsonObject, plan: str) -> str:
+    run, failed, flags = active(instance), _failed_plan(instance), flags_of(key_of(instance))
+    if run is not None and plan and plan != run.plan:
+        return f"plan {plan} runs when plan {printable(run.plan)} is COMPLETE"
+    if run is not None:
+        return f"plan {printable(run.plan)} is scheduled"
+    if not plan:
+        return "Ready says what forbids it"
+    if failed:
+        return (
+            f"plan {plan} waits, since plan {printable(failed)} failed; retry that: kubectl kudo "
+            f"plan retry {flags}, or run kubectl kudo plan trigger --name {plan} {flags}"
+        )
+    return f"plan {plan} is about to run"
+
+
+def _failed_plan(instance: JsonObject) -> str:
+    """Return the plan that ran last if it failed; empty if it did not."""
+    plan = last_executed(instance) or ""
+    return plan if status_of(entries(instance).get(plan) or {}) == FATAL_ERROR else ""

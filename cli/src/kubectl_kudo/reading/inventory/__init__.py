@@ -1,1 +1,0 @@
-"""What an Instance owns: reads its Inventories, and the objects that they name."""
