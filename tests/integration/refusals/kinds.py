@@ -7,9 +7,8 @@ from kubeio.client import Client
 from kubeio.errors import ApiError
 from kubeio.resource import Resource
 from kudo.api.names import FIELD_MANAGER
-from kudo.objects.errors.advice import advice
-from kudo.objects.errors.classification import is_fatal
-from kudo.objects.errors.typed_patch import Note, mended
+from kudo.objects.api_errors import advice, is_fatal
+from kudo.objects.typed_patch import Note, mended
 from tests.support.build import Json
 from tests.support.cluster.resources import CONFIG_MAPS, DEPLOYMENTS, JOBS, NAMESPACES, POLICIES
 

@@ -6,7 +6,7 @@ import pytest
 
 from kubeio.client import Client
 from kubeio.errors import ApiError
-from kudo.objects.errors.typed_patch import mended
+from kudo.objects.typed_patch import mended
 from tests.integration.refusals import kinds
 from tests.support.build import Json
 

@@ -25,7 +25,7 @@ from kubectl_kudo.session.session import Session, in_session
 from kubeio.errors import Forbidden
 from kudo.api.identity import InstanceIdentity
 from kudo.api.names import ANNOTATION_PRUNE_REQUESTED
-from kudo.objects.inventory.pruning import in_order, why_kept
+from kudo.objects.inventory.orphans import in_order, why_kept
 from kudo.objects.inventory.record import Place
 
 PRUNE = Upkeep("prune", ANNOTATION_PRUNE_REQUESTED)
@@ -140,7 +140,7 @@ async def _undecided(session: Session, instance: JsonObject) -> str:
     from pydantic import ValidationError
 
     from kudo.api import Instance, OperatorVersion
-    from kudo.plans.runs.orphan_marks import why_undecided
+    from kudo.plans.runs.needs import why_undecided
 
     if active(instance) is not None:
         return ""

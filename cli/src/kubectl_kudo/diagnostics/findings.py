@@ -29,7 +29,7 @@ from kubeio.kinds import (
     STATEFUL_SETS,
 )
 from kudo.objects import finalizers
-from kudo.objects.errors.webhooks import unreached_webhook
+from kudo.objects.api_errors import unreached_webhook
 
 LONG: Final = timedelta(minutes=10)
 """How long a plan may run, or a pod may wait, before it is worth a word."""

@@ -25,10 +25,10 @@ from kubeio.resource import Resource
 from kudo.api import names
 from kudo.api.identity import InstanceIdentity
 from kudo.api.names import LABEL_INSTANCE
-from kudo.objects.deletion_policy import is_retained
 from kudo.objects.health import health_of, needs_body
-from kudo.objects.inventory.pruning import why_kept
+from kudo.objects.inventory.orphans import why_kept
 from kudo.objects.inventory.record import Entry, Record, inventory_name, owner_of, read_entries
+from kudo.objects.policies import is_retained
 from kudo.objects.sharing import MOST_LISTED, goes_with_instance, is_of_kudo, lists_all, sharers
 
 

@@ -197,7 +197,7 @@ def _api_error(error: "ApiError") -> str:
 
 def _unanswered(text: str) -> str:
     """Return what to look at if a webhook did not answer; empty if the error is another one."""
-    from kudo.objects.errors.webhooks import unreached_webhook
+    from kudo.objects.api_errors import unreached_webhook
 
     webhook = unreached_webhook(text)
     if webhook is None:

@@ -14,7 +14,7 @@ _DIGITS_OF_32_BITS: Final = 9
 _WORD: Final = re.compile(r"[-+]?(?:inf|infinity|nan)", re.IGNORECASE | re.ASCII)
 _DIGITS: Final = "[0-9]+(?:_[0-9]+)*"
 _HEX_DIGITS: Final = "[0-9a-f]+(?:_[0-9a-f]+)*"
-_DECIMAL: Final = re.compile(
+_DECIMAL_FLOAT: Final = re.compile(
     rf"[-+]?(?:{_DIGITS}(?:\.(?:{_DIGITS})?)?|\.{_DIGITS})(?:e[-+]?{_DIGITS})?",
     re.IGNORECASE | re.ASCII,
 )
@@ -57,7 +57,7 @@ def parse_float(text: str) -> float | None:
     """
     if _WORD.fullmatch(text):
         return None if text[0] in "+-" and text[1] in "nN" else float(text)
-    if not (_DECIMAL.fullmatch(text) or _HEX.fullmatch(text)):
+    if not (_DECIMAL_FLOAT.fullmatch(text) or _HEX.fullmatch(text)):
         return None
     value = _finite(text.replace("_", ""))
     return None if math.isinf(value) else value

@@ -30,7 +30,7 @@ from kubeio.types import Transform
 from kudo.admission.tenancy import Tenancy
 from kudo.api import Json, JsonObject
 from kudo.objects.inventory.record import owner_of
-from kudo.plans.runs.recorded import has_begun
+from kudo.plans.runs.history import has_begun
 from kudo_reconciler.common.clock import ApiServerClock, loop_seconds
 from kudo_reconciler.common.keys import (
     INSTANCES,

@@ -9,7 +9,7 @@ import pytest
 
 from kudo.api.known_secrets import is_secret
 from kudo.api.redaction import Cause, ErrorText, redacted, without_quotes
-from kudo.objects.errors.typed_patch import mended
+from kudo.objects.typed_patch import mended
 
 TYPED = "failed to create typed patch object (ns/x; /v1, Kind=Secret): "
 CONVERTED = (

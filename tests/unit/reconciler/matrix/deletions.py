@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from kudo.api.names import LABEL_INSTANCE
-from kudo.objects.inventory.retention import retained_by
+from kudo.objects.adoption import retained_by
 from kudo_reconciler.common.keys import INSTANCES
 from tests.faults.cells.lives import NEVER_STRUCK
 from tests.faults.cells.matrix import Cell, Group, Places

@@ -19,7 +19,7 @@ from kudo.parameters.check import check_value
 from kudo.parameters.types import is_container
 from kudo.parameters.values import FullReader
 from kudo.plans.execution import InvalidLimits, limits_of
-from kudo.plans.strategies import check_plan
+from kudo.plans.execution.decision import check_plan
 from kudo.tasks.pipe import pipes
 
 REASON: Final = "InvalidOperatorVersion"

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING
 from kudo.api import Json, JsonObject, names
 from kudo.api.identity import identity
 from kudo.api.task_kinds import FatalTaskError
-from kudo.objects.apply_policy import apply_policy_problem
-from kudo.objects.deletion_policy import is_retained, policy_problem
-from kudo.objects.inventory.retention import Retention
+from kudo.objects.adoption import Retention
+from kudo.objects.policies import apply_policy_problem, is_retained, policy_problem
 
 if TYPE_CHECKING:  # worker processes start without the models
     from kudo.api import Instance, OperatorVersion

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 
 from kudo.api import names
 from kudo.api.identity import InstanceIdentity
-from kudo.objects.deletion_policy import is_retained
+from kudo.objects.policies import is_retained
 
 if TYPE_CHECKING:  # the models cost the command line a third of its time
     from kudo.api import Instance, Json, JsonObject

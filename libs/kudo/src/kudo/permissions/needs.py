@@ -14,7 +14,7 @@ from kudo.api.task_kinds import FatalTaskError, kind_of
 from kudo.api.task_kinds.kind import Action
 from kudo.objects.dependency_hash import dependencies_of
 from kudo.objects.health import has_pods
-from kudo.objects.inventory.pruning import may_be_pruned, prunes
+from kudo.objects.inventory.orphans import may_be_pruned, prunes
 from kudo.objects.sharing import goes_with_instance
 from kudo.parameters.sources import parse_parameter_file
 from kudo.permissions.grants import RBAC, add_grants

@@ -7,7 +7,7 @@ from kudo.api import Plan
 from kudo.api.names import PLAN_CLEANUP, PLAN_DEPLOY
 from kudo.packages.model import Package
 from kudo.packages.source import Named, Path
-from kudo.plans.strategies import check_plan
+from kudo.plans.execution.decision import check_plan
 from kudo.verification.finding import (
     Finding,
     at_parameter,

@@ -10,7 +10,7 @@ from kubeio.types import JsonObject
 from kudo.api.problems import abridged
 from kudo.api.redaction import Cause, ErrorText, redacted
 from kudo.api.task_kinds import FatalTaskError, TransientTaskError
-from kudo.objects.errors.classification import is_fatal
+from kudo.objects.api_errors import is_fatal
 
 REPEATED_FAULTS: Final = 3
 """Internal errors in a row after which the conditions of the Instance name them."""

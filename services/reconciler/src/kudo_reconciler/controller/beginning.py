@@ -18,9 +18,9 @@ from kudo.plans.execution import (
     adapt,
     finished_tasks,
 )
+from kudo.plans.runs.history import never_ran
 from kudo.plans.runs.last_run import edited_since, run_in_progress
 from kudo.plans.runs.plan_choice import active_run
-from kudo.plans.runs.recorded import never_ran
 from kudo.plans.runs.status import begun, running
 from kudo_reconciler.common.clock import loop_seconds
 from kudo_reconciler.common.errors import Outdated

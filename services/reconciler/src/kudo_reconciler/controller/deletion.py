@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from kudo.api import Instance, InstanceStatus, OperatorVersion
 from kudo.api.names import FINALIZER_CLEANUP, PLAN_CLEANUP
 from kudo.plans.execution import fail
+from kudo.plans.runs.history import STOPPED
 from kudo.plans.runs.last_run import ended_cleanup, run_in_progress
-from kudo.plans.runs.recorded import STOPPED
 from kudo.plans.runs.status import leaving, running, with_entries
 from kudo.plans.runs.suspension import with_suspension
 from kudo_reconciler.common.keys import key_of

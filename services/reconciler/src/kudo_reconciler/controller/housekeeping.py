@@ -15,10 +15,9 @@ from kubeio.leader_election.elector import NotLeading
 from kudo.api import Instance, InstanceStatus, OperatorVersion, names
 from kudo.api.identity import identity
 from kudo.api.task_kinds import TaskError
-from kudo.objects.inventory.orphans import all_orphans, in_status
-from kudo.objects.inventory.pruning import prunes
+from kudo.objects.inventory.orphans import all_orphans, in_status, prunes
 from kudo.objects.inventory.record import Place, Record
-from kudo.plans.runs.orphan_marks import why_undecided
+from kudo.plans.runs.needs import why_undecided
 from kudo_reconciler.common.clock import loop_seconds
 from kudo_reconciler.common.keys import Key, key_of
 from kudo_reconciler.events.writer import EventRecorder

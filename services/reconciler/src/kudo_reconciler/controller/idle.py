@@ -7,8 +7,8 @@ from kudo.admission.tenancy import not_granted
 from kudo.api import Instance, InstanceStatus, OperatorVersion
 from kudo.plans.execution import ensure_entries, fail
 from kudo.plans.runs.conditions import Situation
+from kudo.plans.runs.history import end_unknown
 from kudo.plans.runs.last_run import record_as_it_stands
-from kudo.plans.runs.recorded import end_unknown
 from kudo.plans.runs.status import running, with_entries, with_not_in_force
 from kudo.plans.runs.suspension import with_suspension
 from kudo_reconciler.controller.context import AGAIN_SECONDS, ReconcileContext, Result

@@ -25,8 +25,7 @@ from kudo.api import ExecutionStatus, Instance, JsonObject, OperatorVersion, Pla
 from kudo.api.identity import InstanceIdentity, identity
 from kudo.api.task_kinds import TaskError
 from kudo.objects.enrichment import execution_of
-from kudo.objects.inventory.orphans import Finished, all_orphans, orphans
-from kudo.objects.inventory.pruning import prunes
+from kudo.objects.inventory.orphans import Finished, all_orphans, orphans, prunes
 from kudo.objects.inventory.record import Entry, Place, Record
 from kudo.plans.execution import StepRef, status_of, step_of, steps_of
 from kudo_reconciler.common.keys import key_of

@@ -21,11 +21,11 @@ from kudo.plans.execution import (
     limits_of,
     status_of,
 )
+from kudo.plans.execution.decision import check_plan
 from kudo.plans.runs.last_run import run_in_progress
 from kudo.plans.runs.plan_choice import has_uid_of_another_plan
 from kudo.plans.runs.retries import is_honoured
 from kudo.plans.runs.status import begun, held_up, with_entry
-from kudo.plans.strategies import check_plan
 from kudo.tasks.kudo_operator import dependencies_of
 from kudo.tasks.pipe import pipes
 from kudo_reconciler.common.clock import loop_seconds

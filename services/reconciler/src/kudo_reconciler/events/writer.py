@@ -36,7 +36,7 @@ from kudo.api import ExecutionStatus, Instance, JsonObject, names
 from kudo.api.identity import InstanceIdentity, identity
 from kudo.api.moments import rfc3339
 from kudo.api.problems import abridged
-from kudo.plans.runs.recorded import EndedRun, ended_since
+from kudo.plans.runs.history import EndedRun, ended_since
 from kudo_reconciler.common.clock import Clock, loop_seconds
 from kudo_reconciler.common.concurrency import paced
 from kudo_reconciler.common.errors import described

@@ -14,10 +14,9 @@ from kubeio.errors import Forbidden
 from kubeio.resource import Resource
 from kudo.api import ExecutionStatus, JsonObject, Task, bounds, names
 from kudo.api.task_kinds import FatalTaskError, TaskError, TransientTaskError
-from kudo.objects.apply_policy import is_only_created
-from kudo.objects.deletion_policy import is_retained
 from kudo.objects.inventory.digest import digest_of
 from kudo.objects.inventory.record import Entry
+from kudo.objects.policies import is_only_created, is_retained
 from kudo.plans.execution import StepRef, step_of, step_status, steps_of
 from kudo.tasks.rendering import Manifest
 from kudo_reconciler.common.concurrency import FEW_AT_ONCE, paced

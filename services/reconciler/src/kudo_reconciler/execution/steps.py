@@ -19,7 +19,7 @@ from kubeio.errors import Forbidden, InvalidPath, KubeError
 from kubeio.leader_election.elector import NotLeading
 from kudo.api import ExecutionStatus
 from kudo.api.task_kinds import FatalTaskError, TaskError, TaskPath, TransientTaskError, check_task
-from kudo.objects.errors.advice import advice
+from kudo.objects.api_errors import advice
 from kudo.plans.execution import StepOutcome, TaskOutcome
 from kudo_reconciler.common.concurrency import FEW_AT_ONCE, paced
 from kudo_reconciler.common.errors import Outdated, Superseded, Suspended, described, fault_text

@@ -27,11 +27,10 @@ from kubeio.resource import Resource
 from kudo.api import Instance, JsonObject, OperatorVersion, bounds, names
 from kudo.api.identity import InstanceIdentity, identity
 from kudo.api.task_kinds import kind_of
-from kudo.objects.adoption import applied_by, holds_data
-from kudo.objects.deletion_policy import is_retained
+from kudo.objects.adoption import applied_by, holds_data, retained_by
 from kudo.objects.inventory.record import Entry, Place, Record, can_be_recorded
-from kudo.objects.inventory.retention import retained_by
 from kudo.objects.managed_fields import writers
+from kudo.objects.policies import is_retained
 from kudo.objects.sharing import is_listed
 from kudo.plans.execution import step_named, step_of
 from kudo_reconciler.objects.ownership import controller_of, is_owned

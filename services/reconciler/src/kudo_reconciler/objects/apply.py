@@ -15,7 +15,7 @@ A kind that is never watched (strict mode) has no cache. Its objects are created
 if a cache lacked them, except those that this process knows to exist: they are read first. Whatever
 exists is applied on what was read with the task's own identity.
 
-An object that is only created (`kudo.objects.apply_policy`) is always read first, so that nothing
+An object that is only created (`kudo.objects.policies`) is always read first, so that nothing
 is sent for one that exists, but for the marks that tell whose it is.
 """
 
@@ -29,9 +29,8 @@ from kubeio.errors import ApiError, Conflict, ConnectionLost, Invalid, NotFound,
 from kubeio.preconditions import ObjectChanged, unchanged
 from kudo.api import JsonObject, names
 from kudo.api.task_kinds import FatalTaskError, TaskError, TransientTaskError
-from kudo.objects.deletion_policy import is_retained
-from kudo.objects.errors import typed_patch
-from kudo.objects.errors.advice import advice
+from kudo.objects import typed_patch
+from kudo.objects.api_errors import advice
 from kudo.objects.keyed_items import KeyedItem, is_edit, items_beside, with_items_taken
 from kudo.objects.managed_fields import (
     entries_of,
@@ -40,6 +39,7 @@ from kudo.objects.managed_fields import (
     needs_migration,
     with_entry_of,
 )
+from kudo.objects.policies import is_retained
 from kudo.objects.sharing import Claim, as_applied_last, differs, lists_all
 from kudo_reconciler.common.concurrency import KeyedLocks
 from kudo_reconciler.common.errors import (

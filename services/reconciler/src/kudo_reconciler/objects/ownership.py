@@ -11,7 +11,7 @@
 
 `mark_changes` are the marks that tell whose an object is: its owner reference, and the annotations
 of its retention. Nothing else is written to an object that is only created; see
-`kudo.objects.apply_policy`.
+`kudo.objects.policies`.
 """
 
 from collections.abc import Iterator, Mapping
@@ -22,10 +22,15 @@ from kubeio.resource import Resource
 from kudo.api import Instance, Json, JsonObject, names
 from kudo.api.identity import identity
 from kudo.api.task_kinds import FatalTaskError, TransientTaskError
-from kudo.objects.adoption import applied_by, holds_data, without_owner
-from kudo.objects.apply_policy import is_only_created
-from kudo.objects.deletion_policy import is_retained
-from kudo.objects.inventory.retention import Retention, may_take_over, retained_by
+from kudo.objects.adoption import (
+    Retention,
+    applied_by,
+    holds_data,
+    may_take_over,
+    retained_by,
+    without_owner,
+)
+from kudo.objects.policies import is_only_created, is_retained
 from kudo.objects.sharing import Claim, claim, goes_with_instance
 from kudo.tasks.rendering import Manifest
 from kudo_reconciler.common.keys import Key

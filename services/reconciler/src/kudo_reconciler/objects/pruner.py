@@ -18,8 +18,7 @@ from kubeio.errors import ApiError, Conflict, ConnectionLost, Forbidden, Invalid
 from kubeio.resource import Resource
 from kudo.api import Instance, JsonObject
 from kudo.api.identity import InstanceIdentity, identity
-from kudo.objects.inventory.orphans import all_orphans
-from kudo.objects.inventory.pruning import in_order, is_given_up, why_kept
+from kudo.objects.inventory.orphans import all_orphans, in_order, is_given_up, why_kept
 from kudo.objects.inventory.record import Entry, Place, Record
 from kudo_reconciler.common.errors import error_text, is_permanent
 from kudo_reconciler.common.keys import Key

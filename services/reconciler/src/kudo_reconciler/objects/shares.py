@@ -11,8 +11,8 @@ from kubeio.errors import Forbidden, MethodNotAllowed, NotFound
 from kubeio.resource import Resource
 from kudo.api import JsonObject, names
 from kudo.api.identity import InstanceIdentity
+from kudo.objects.inventory.orphans import has_applied
 from kudo.objects.inventory.record import Entry, Place
-from kudo.objects.inventory.shares import has_applied
 from kudo.objects.sharing import is_listed, is_of_kudo, sharers
 from kudo_reconciler.common.keys import Key
 from kudo_reconciler.objects.observer import Observer

@@ -1,6 +1,6 @@
 """What to do about rights that an account lacks, and about the right to impersonate one."""
 
-from kudo.objects.errors.advice import advice
+from kudo.objects.api_errors import advice
 
 RECONCILER = "system:serviceaccount:kudo-system:kudo-reconciler"
 BOB = "system:serviceaccount:t1:bob"

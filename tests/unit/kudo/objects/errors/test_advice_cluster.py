@@ -2,7 +2,7 @@
 
 import pytest
 
-from kudo.objects.errors.advice import advice
+from kudo.objects.api_errors import advice
 
 Refused = tuple[str, int, str]
 

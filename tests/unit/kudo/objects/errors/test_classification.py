@@ -1,6 +1,6 @@
 """Refusals of the API server: fatal is what stays refused. The texts are Kubernetes 1.36's."""
 
-from kudo.objects.errors.classification import is_fatal
+from kudo.objects.api_errors import is_fatal
 
 Answer = tuple[int, str, str, tuple[str, ...]]
 

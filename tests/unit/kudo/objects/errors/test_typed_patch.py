@@ -6,7 +6,7 @@ import json
 import pytest
 
 from kudo.api import Json, JsonObject
-from kudo.objects.errors.typed_patch import Note, mended
+from kudo.objects.typed_patch import Note, mended
 
 POD = ".spec.template.spec"
 MAIN = f'{POD}.containers[name="main"]'

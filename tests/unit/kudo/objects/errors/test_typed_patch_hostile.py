@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from gotemplate import quote
 from kudo.api import Json, JsonObject
-from kudo.objects.errors.typed_patch import mended
+from kudo.objects.typed_patch import mended
 from tests.support.selection.properties import examples
 
 HEAD = "failed to create typed patch object (default/x; x.example.org/v1, Kind=Thing): "

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from kudo.api import Instance, OperatorVersion
 from kudo.api.identity import InstanceIdentity
-from kudo.objects.inventory.pruning import (
+from kudo.objects.inventory.orphans import (
     in_order,
     is_given_up,
     may_be_pruned,

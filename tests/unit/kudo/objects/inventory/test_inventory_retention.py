@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kudo.api.identity import InstanceIdentity
-from kudo.objects.deletion_policy import is_retained
-from kudo.objects.inventory.retention import Retention, may_take_over, retained_by
+from kudo.objects.adoption import Retention, may_take_over, retained_by
+from kudo.objects.policies import is_retained
 
 ONE = InstanceIdentity("ns", "db", "u-1")
 RETENTION = Retention("ns", "db", "mysql", "u-1")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kudo.objects.removed_apis.schema import open_schema, structural
+from kudo.objects.removed_apis.definitions import open_schema, structural
 
 Json = dict[str, Any]
 PRESERVE = "x-kubernetes-preserve-unknown-fields"

@@ -27,7 +27,7 @@ from kudo.plans.execution import (
     status_of,
     step_of,
 )
-from kudo.plans.strategies import check_plan
+from kudo.plans.execution.decision import check_plan
 
 S = ExecutionStatus
 NOW, LATER, LATEST = (f"2026-01-01T00:00:0{second}Z" for second in (0, 1, 9))

@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from kudo.api import Instance, InstanceStatus
-from kudo.plans.runs.history import with_history
-from kudo.plans.runs.recorded import STOPPED, end_unknown, superseded_by
+from kudo.plans.runs.history import STOPPED, end_unknown, superseded_by, with_history
 
 AT = "2026-01-01T00:00:00Z"
 END = "2026-01-01T01:00:00Z"

@@ -3,7 +3,7 @@
 import pytest
 
 from kudo.api import ExecutionStatus, JsonObject
-from kudo.plans.runs.recorded import (
+from kudo.plans.runs.history import (
     STOPPED,
     EndedRun,
     end_unknown,

@@ -16,9 +16,9 @@ from pydantic import ValidationError
 from kubeio.types import JsonObject
 from kudo.api import ExecutionStatus, Instance, OperatorVersion, Task, names
 from kudo.api.identity import InstanceIdentity, identity
-from kudo.objects.inventory.pruning import prunes
+from kudo.objects.adoption import retained_by
+from kudo.objects.inventory.orphans import prunes
 from kudo.objects.inventory.record import Entry, Place, owner_of, read_entries
-from kudo.objects.inventory.retention import retained_by
 from kudo.objects.sharing import is_listed, sharers
 from kudo.plans.execution import status_of, step_of, steps_of
 from tests.support.apiserver.cluster import moment

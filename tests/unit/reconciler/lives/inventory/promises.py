@@ -11,8 +11,8 @@ from typing import Final
 from kubeio.types import JsonObject
 from kudo.api import names
 from kudo.api.identity import InstanceIdentity
+from kudo.objects.adoption import retained_by
 from kudo.objects.inventory.record import Entry, Place
-from kudo.objects.inventory.retention import retained_by
 from kudo.objects.sharing import is_listed
 
 _HOLD_DATA: Final = frozenset(

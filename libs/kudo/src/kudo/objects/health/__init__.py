@@ -15,11 +15,10 @@ is not healthy is in `causes`.
 
 from kudo.objects.health.causes import Cause, cause_of, has_pods, telling_pods, unready_pods
 from kudo.objects.health.fields import read_fields
-from kudo.objects.health.instances import failed_plan
 from kudo.objects.health.kinds import health_of, needs_body, readiness
-from kudo.objects.health.pods import advice_on, problem_of
+from kudo.objects.health.others import failed_plan
+from kudo.objects.health.pods import advice_on, problem_of, termination_message
 from kudo.objects.health.result import HEALTHY, Health, State
-from kudo.objects.health.termination import termination_message
 
 __all__ = [
     "HEALTHY",

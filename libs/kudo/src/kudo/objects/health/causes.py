@@ -7,8 +7,15 @@ from typing import Final
 
 from kudo.api import JsonObject
 from kudo.api.problems import abridged
-from kudo.objects.health.jobs_and_pods import pod as health_of_pod
-from kudo.objects.health.pods import PodProblem, advice_on, delay_of, problem_of
+from kudo.objects.health.pods import (
+    PodProblem,
+    advice_on,
+    delay_of,
+    problem_of,
+    shows_message,
+    termination_message,
+)
+from kudo.objects.health.pods import pod as health_of_pod
 from kudo.objects.health.reading import (
     group_of,
     is_terminating,
@@ -22,7 +29,6 @@ from kudo.objects.health.reading import (
     text,
     where,
 )
-from kudo.objects.health.termination import shows_message, termination_message
 
 _REVISION: Final = "controller-revision-hash"
 _LONGEST: Final = 600

@@ -9,8 +9,8 @@ from typing import Final
 
 from kudo.api import ExecutionStatus, Json, JsonObject
 from kudo.api.names import GROUP
+from kudo.objects.health.pods import may_be_log, shows_message
 from kudo.objects.health.reading import LONGEST_TEXT, group_of, text
-from kudo.objects.health.termination import may_be_log, shows_message
 
 Keep = Callable[[Json], Json]
 """Returns what is kept of a value, None if nothing is."""

@@ -5,18 +5,17 @@ from typing import Final
 
 from kudo.api import JsonObject
 from kudo.api.names import GROUP
-from kudo.objects.health.generic import by_conditions, once_observed
-from kudo.objects.health.instances import instance
-from kudo.objects.health.jobs_and_pods import job, pod
 from kudo.objects.health.others import (
     api_service,
     custom_resource_definition,
+    instance,
     namespace,
     persistent_volume_claim,
     service,
 )
+from kudo.objects.health.pods import job, pod
 from kudo.objects.health.reading import group_of, is_terminating, items, kind_of, metadata, text
-from kudo.objects.health.result import Health, terminating
+from kudo.objects.health.result import Health, by_conditions, once_observed, terminating
 from kudo.objects.health.workloads import daemon_set, deployment, replica_set, stateful_set
 
 Rule = Callable[[JsonObject], Health]

@@ -1,28 +1,101 @@
-"""What is wrong with a pod: the container, the reason, and what to do about it.
+"""Health of Jobs and Pods, what is wrong with a pod, and the termination message that may be shown.
+
+How they ended counts also while they are being deleted: a finished Job is often deleted by its
+`ttlSecondsAfterFinished`, and no plan runs a Job twice.
 
 The texts hold still while Kubernetes retries. They leave out numbers of restarts and times of
 backoffs, and what the kubelet alternates between, such as ErrImagePull and ImagePullBackOff, gets
 one name: each change of a text is a write of a status.
+
+What a container leaves when it ends may be as confidential as its log, and a status has more
+readers. So only the author of a template can say that its termination message is meant for them: by
+the annotation `kudo.dev/show-termination-message: "true"` of the pods. Even then the end of a log
+is not shown, which is what the policy FallbackToLogsOnError makes the message.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
-from kudo.api import JsonObject
+from kudo.api import JsonObject, names
+from kudo.api.problems import shown
 from kudo.objects.health.reading import (
     condition,
     count,
     explained,
     is_false,
+    is_terminating,
+    is_true,
     items,
     mapping,
     metadata,
     name,
     number,
+    own_message,
+    spec,
     status,
     text,
+    where,
 )
+from kudo.objects.health.result import HEALTHY, Health, failed, terminating, waiting
+
+_FILE: Final = "File"
+_LONGEST: Final = 400
+"""Characters that are shown: an event has 1024 bytes, also for the object and the advice."""
+
+
+def decides_on_message(pod: JsonObject) -> bool:
+    """Return whether a pod has the annotation, whatever its value is."""
+    annotations = mapping(metadata(pod).get("annotations"))
+    return names.ANNOTATION_SHOW_TERMINATION_MESSAGE in annotations
+
+
+def shows_message(pod: JsonObject) -> bool:
+    """Return whether the template of a pod has its termination message shown."""
+    annotations = mapping(metadata(pod).get("annotations"))
+    return annotations.get(names.ANNOTATION_SHOW_TERMINATION_MESSAGE) == "true"
+
+
+def may_be_log(container: JsonObject) -> bool:
+    """Return whether the message of a container of a spec may be the end of its log."""
+    return text(container.get("terminationMessagePolicy")) not in {"", _FILE}
+
+
+def termination_message(pod: JsonObject) -> str:
+    """Return what the first container that failed and left a message says; empty if none may.
+
+    It names the container. It is one line without control characters, of bounded length.
+    """
+    if not shows_message(pod):
+        return ""
+    parts = _both(spec(pod), "initContainers", "containers")
+    hidden = {text(container.get("name")) for container in parts if may_be_log(container)}
+    for container in _both(status(pod), "initContainerStatuses", "containerStatuses"):
+        name, said = text(container.get("name")), _said(container)
+        if said and name not in hidden:
+            return f"container {name} says: {said}"
+    return ""
+
+
+def _both(part: JsonObject, first: str, second: str) -> Iterator[JsonObject]:
+    yield from items(part.get(first))
+    yield from items(part.get(second))
+
+
+def _said(container: JsonObject) -> str:
+    """Return the message of a container that failed, or failed before it was started again."""
+    for state in ("state", "lastState"):
+        ended = mapping(mapping(container.get(state)).get("terminated"))
+        if ended:
+            return _one_line(text(ended.get("message"))) if number(ended.get("exitCode")) else ""
+    return ""
+
+
+def _one_line(said: str) -> str:
+    # Besides control characters, those that reverse or hide text are not printable either.
+    printable = "".join(each if each.isprintable() else " " for each in said)
+    return shown(" ".join(printable.split()), _LONGEST)
+
 
 _STARTING: Final = frozenset({"", "ContainerCreating", "PodInitializing"})
 """Reasons to wait of a container that nothing is wrong with."""
@@ -174,3 +247,68 @@ def advice_on(pod: JsonObject, problem: PodProblem) -> str:
         container=f" -c {problem.container}" if problem.container else "",
         previous=" --previous" if problem.reason == _CRASHING else "",
     )
+
+
+def job(obj: JsonObject) -> Health:
+    """Return the health of a Job by its conditions Complete and Failed alone.
+
+    The Job controller sets them by completions, parallelism, success and failure policies,
+    backoffLimit and activeDeadlineSeconds, and only when the last pod has ended. FailureTarget
+    says before that how it will end.
+    """
+    failure = condition(obj, "Failed")
+    if is_true(failure):
+        return failed(f'job "{name(obj)}" has failed terminally: {own_message(failure)}')
+    if is_true(condition(obj, "Complete")):
+        return HEALTHY
+    if is_terminating(obj):
+        return terminating(obj)
+    failing = condition(obj, "FailureTarget")
+    if is_true(failing):
+        return waiting(f'job "{name(obj)}" is about to fail: {own_message(failing)}')
+    if is_true(condition(obj, "Suspended")):
+        return waiting(f'job "{name(obj)}" is suspended: it runs once spec.suspend is false')
+    return waiting(f'job "{name(obj)}" still running')
+
+
+def pod(obj: JsonObject) -> Health:
+    """Healthy if the Pod is ready, or has succeeded.
+
+    The phase Failed is final whatever the restartPolicy: nothing runs in that pod again. Crashes,
+    failed pulls and missing nodes are retried by Kubernetes, so they are waited for.
+    """
+    phase = text(status(obj).get("phase")) or "Unknown"
+    if phase == "Succeeded":
+        return HEALTHY
+    if is_terminating(obj):
+        return terminating(obj)
+    if phase == "Running" and is_true(condition(obj, "Ready")):
+        return HEALTHY
+    detail = next(filter(None, _pod_details(obj, phase)), "")
+    message = f"pod {where(obj)} is not running yet: {phase}{f' ({detail})' if detail else ''}"
+    return failed(message) if phase == "Failed" else waiting(message)
+
+
+def _pod_details(obj: JsonObject, phase: str) -> Iterator[str]:
+    """Yield why a pod does not serve, the most telling first."""
+    yield _problem(obj)
+    if phase == "Failed":
+        return
+    yield from map(_wait, items(status(obj).get("initContainerStatuses")))
+    yield from map(_wait, items(status(obj).get("containerStatuses")))
+    ready = condition(obj, "Ready")
+    yield explained(ready) if is_false(ready) else ""
+
+
+def _problem(obj: JsonObject) -> str:
+    """Return the problem of a pod with what its containers say; empty if it has none."""
+    problem = problem_of(obj)
+    if problem is None or not decides_on_message(obj):
+        return str(problem or "")
+    said = termination_message(obj) if problem.ended else ""
+    return "; ".join(filter(None, (str(replace(problem, last_words="")), said)))
+
+
+def _wait(container: JsonObject) -> str:
+    state = mapping(mapping(container.get("state")).get("waiting"))
+    return f"{text(container.get('name'))}: {explained(state)}" if state.get("reason") else ""

@@ -9,7 +9,7 @@ asked of a cluster, and what is not understood stays as it is, so that the API s
 field.
 """
 
-from kudo.objects.removed_apis.errors import NoSuccessor
-from kudo.objects.removed_apis.modernize import modernized, removed_in
+from kudo.objects.removed_apis.catalogue import modernized, removed_in
+from kudo.objects.removed_apis.conversions import NoSuccessor
 
 __all__ = ["NoSuccessor", "modernized", "removed_in"]

@@ -1,18 +1,13 @@
-"""API versions that were removed: in which release, and their successors."""
+"""API versions that were removed: since which release, their successors, and how to convert."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
 from kudo.api import JsonObject
-from kudo.objects.removed_apis import (
-    autoscaling,
-    definitions,
-    field_changes,
-    flowcontrol,
-    ingress,
-    workloads,
-)
+from kudo.objects.removed_apis import conversions
+from kudo.objects.removed_apis.conversions import NoSuccessor, NotMechanical, copied
+from kudo.objects.removed_apis.definitions import upgrade_definition
 
 Convert = Callable[[JsonObject], None]
 """Changes an object in place; its apiVersion is the new one already."""
@@ -65,10 +60,10 @@ _SCHEDULING: Final = "scheduling.k8s.io"
 _STORAGE: Final = "storage.k8s.io"
 
 _ADMISSION_POLICIES: Final = _same("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")
-_INGRESS: Final[dict[str, Convert]] = {"Ingress": ingress.upgrade_ingress}
+_INGRESS: Final[dict[str, Convert]] = {"Ingress": conversions.upgrade_ingress}
 _ASSURED: Final[dict[str, Convert]] = {
     "FlowSchema": _unchanged,
-    "PriorityLevelConfiguration": flowcontrol.upgrade_assured_shares,
+    "PriorityLevelConfiguration": conversions.upgrade_assured_shares,
 }
 
 _MOVED: Final[tuple[tuple[str, str, str, dict[str, Convert]], ...]] = (
@@ -77,9 +72,9 @@ _MOVED: Final[tuple[tuple[str, str, str, dict[str, Convert]], ...]] = (
         "1.16",
         "apps/v1",
         {
-            "Deployment": workloads.upgrade_extensions_deployment,
-            "DaemonSet": workloads.upgrade_extensions_daemon_set,
-            "ReplicaSet": workloads.default_selector,
+            "Deployment": conversions.upgrade_extensions_deployment,
+            "DaemonSet": conversions.upgrade_extensions_daemon_set,
+            "ReplicaSet": conversions.default_selector,
         },
     ),
     (
@@ -87,8 +82,8 @@ _MOVED: Final[tuple[tuple[str, str, str, dict[str, Convert]], ...]] = (
         "1.16",
         "apps/v1",
         {
-            "Deployment": workloads.upgrade_apps_deployment,
-            "StatefulSet": workloads.upgrade_apps_stateful_set,
+            "Deployment": conversions.upgrade_apps_deployment,
+            "StatefulSet": conversions.upgrade_apps_stateful_set,
             "ControllerRevision": _unchanged,
         },
     ),
@@ -104,13 +99,13 @@ _MOVED: Final[tuple[tuple[str, str, str, dict[str, Convert]], ...]] = (
         "policy/v1beta1",
         "1.25",
         "policy/v1",
-        {"PodDisruptionBudget": field_changes.upgrade_disruption_budget},
+        {"PodDisruptionBudget": conversions.upgrade_disruption_budget},
     ),
     (
         "autoscaling/v2beta1",
         "1.25",
         "autoscaling/v2",
-        {"HorizontalPodAutoscaler": autoscaling.upgrade_v2beta1},
+        {"HorizontalPodAutoscaler": conversions.upgrade_v2beta1},
     ),
     ("autoscaling/v2beta2", "1.26", "autoscaling/v2", _same("HorizontalPodAutoscaler")),
     ("extensions/v1beta1", "1.16", f"{_NETWORKING}/v1", _same("NetworkPolicy")),
@@ -123,8 +118,8 @@ _MOVED: Final[tuple[tuple[str, str, str, dict[str, Convert]], ...]] = (
         {
             "Role": _unchanged,
             "ClusterRole": _unchanged,
-            "RoleBinding": field_changes.upgrade_alpha_binding,
-            "ClusterRoleBinding": field_changes.upgrade_alpha_binding,
+            "RoleBinding": conversions.upgrade_alpha_binding,
+            "ClusterRoleBinding": conversions.upgrade_alpha_binding,
         },
     ),
     (
@@ -137,7 +132,7 @@ _MOVED: Final[tuple[tuple[str, str, str, dict[str, Convert]], ...]] = (
         "apiextensions.k8s.io/v1beta1",
         "1.22",
         "apiextensions.k8s.io/v1",
-        {"CustomResourceDefinition": definitions.upgrade_definition},
+        {"CustomResourceDefinition": upgrade_definition},
     ),
     (
         "apiregistration.k8s.io/v1beta1",
@@ -150,8 +145,8 @@ _MOVED: Final[tuple[tuple[str, str, str, dict[str, Convert]], ...]] = (
         "1.22",
         f"{_ADMISSION}/v1",
         {
-            "MutatingWebhookConfiguration": field_changes.upgrade_webhooks,
-            "ValidatingWebhookConfiguration": field_changes.upgrade_webhooks,
+            "MutatingWebhookConfiguration": conversions.upgrade_webhooks,
+            "ValidatingWebhookConfiguration": conversions.upgrade_webhooks,
         },
     ),
     (f"{_ADMISSION}/v1alpha1", "1.32", f"{_ADMISSION}/v1", _ADMISSION_POLICIES),
@@ -160,13 +155,13 @@ _MOVED: Final[tuple[tuple[str, str, str, dict[str, Convert]], ...]] = (
         "certificates.k8s.io/v1beta1",
         "1.22",
         "certificates.k8s.io/v1",
-        {"CertificateSigningRequest": field_changes.upgrade_signing_request},
+        {"CertificateSigningRequest": conversions.upgrade_signing_request},
     ),
     (
         "discovery.k8s.io/v1beta1",
         "1.25",
         "discovery.k8s.io/v1",
-        {"EndpointSlice": field_changes.upgrade_endpoint_slice},
+        {"EndpointSlice": conversions.upgrade_endpoint_slice},
     ),
     (f"{_SCHEDULING}/v1alpha1", "1.23", f"{_SCHEDULING}/v1", _same("PriorityClass")),
     (f"{_SCHEDULING}/v1beta1", "1.22", f"{_SCHEDULING}/v1", _same("PriorityClass")),
@@ -195,7 +190,7 @@ _MOVED: Final[tuple[tuple[str, str, str, dict[str, Convert]], ...]] = (
         f"{_FLOW}/v1",
         {
             "FlowSchema": _unchanged,
-            "PriorityLevelConfiguration": flowcontrol.upgrade_nominal_shares,
+            "PriorityLevelConfiguration": conversions.upgrade_nominal_shares,
         },
     ),
 )
@@ -231,3 +226,39 @@ REMOVED: Final[dict[tuple[str, str], Fate]] = {
     **_GONE,
 }
 """By apiVersion and kind."""
+
+
+def modernized(obj: JsonObject) -> JsonObject | None:
+    """Return a new object in the version served today, or None if no successor is known.
+
+    To be asked only where the server does not serve the version of the object. Of a malformed
+    object, what is not understood stays as it is.
+
+    Raises:
+        NoSuccessor: the kind is known and was removed, and the change is not mechanical; the text
+            says what to change.
+    """
+    api_version, kind = obj.get("apiVersion"), obj.get("kind")
+    if not isinstance(api_version, str) or not isinstance(kind, str):
+        return None
+    fate = REMOVED.get((api_version, kind))
+    if fate is None:
+        return None
+    if isinstance(fate, Gone):
+        raise NoSuccessor(api_version, kind, fate.release, fate.advice)
+    target: JsonObject = copied(obj)
+    target["apiVersion"] = fate.api_version
+    try:
+        fate.convert(target)
+    except NotMechanical as error:
+        raise NoSuccessor(api_version, kind, fate.release, str(error)) from error
+    return target
+
+
+def removed_in(api_version: str, kind: str) -> str | None:
+    """Return the Kubernetes release, such as `1.25`, that no longer serves a kind in a version.
+
+    None means that it is served, or not known here.
+    """
+    fate = REMOVED.get((api_version, kind))
+    return None if fate is None else fate.release

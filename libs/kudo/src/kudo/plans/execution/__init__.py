@@ -2,7 +2,6 @@
 
 * `entries`: the state machine of a status entry.
 * `decision`: which steps to start, which to end, and when to requeue.
-* `retry`, `pause`: the entries of retried and of resumed runs.
 * `limits`: time limits of a plan and of what is in it.
 * `timeouts`: which limit passes next, and the end of a run whose limit has passed.
 * `messages`: the bound on the messages of a status.
@@ -50,8 +49,6 @@ from kudo.plans.execution.limits import (
     limits_of,
 )
 from kudo.plans.execution.messages import MAX_MESSAGES, bounded, only_messages_differ
-from kudo.plans.execution.pause import resumed
-from kudo.plans.execution.retry import begin_retry
 from kudo.plans.execution.timeouts import Passing, next_limit, time_out
 
 __all__ = [
@@ -73,7 +70,6 @@ __all__ = [
     "after_interruption",
     "attempted_still",
     "begin",
-    "begin_retry",
     "bounded",
     "decide",
     "ensure_entries",
@@ -87,7 +83,6 @@ __all__ = [
     "only_messages_differ",
     "phases_of",
     "record",
-    "resumed",
     "runnable",
     "status_of",
     "step_named",

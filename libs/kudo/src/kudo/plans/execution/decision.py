@@ -10,20 +10,25 @@ slow step does not delay others.
                   └──> IN_PROGRESS, polled ── 1 s to 30 s ──> start
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
 from kudo.api import ExecutionStatus, Plan, PlanStatus
+from kudo.api.problems import Problem
 from kudo.plans.execution.entries import StepRef, runnable, status_of, step_status
 
 S = ExecutionStatus
+# The backoff doubles with each failure in a row. The cap bounds how long a step stays in ERROR once
+# its cause has gone.
 _RETRY_SECONDS: Final = 0.25
 _RETRY_CAP: Final = 60.0
+# Each poll reads what is not watched from the API server, for each waiting step of each Instance.
 _POLL_SECONDS: Final = 1.0
 _POLL_CAP: Final = 30.0
 _MAX_DOUBLINGS: Final = 16
+"""Bounds the exponent alone: both caps are reached before."""
 
 
 class Intent(Enum):
@@ -112,18 +117,22 @@ def decide(
     may_run = frozenset(ready)
     end = tuple(ref for ref in in_flight if ref not in may_run)
     if intent is Intent.STOP:
+        # Attempts in flight are not cut off: a request that was sent may be applied, and its answer
+        # has to be recorded. The process that takes over attempts the step again.
         return Decision(end=end)
     start: list[StepRef] = []
     waits: list[float] = []
     for ref in ready:
         state = states.get(ref)
         if intent is Intent.PAUSE and state is None and not step_status(entry, ref).tasks:
+            # Not begun, neither by this process nor, as the entry says, by one before it.
             continue
         if state is not None and state.in_flight:
             continue
         if state is not None and state.due is not None and state.due > now:
             waits.append(state.due - now)
         elif ref not in attempted:
+            # The attempt of this reconcile has told what it waits for.
             start.append(ref)
     return Decision(tuple(start), end, min(waits, default=None))
 
@@ -155,5 +164,19 @@ def after_interruption(state: StepState, now: float, *, jitter: float) -> StepSt
 
 
 def _backed_off(state: StepState, now: float, jitter: float) -> StepState:
+    # At least half the ceiling: below the cap, no backoff is shorter than the one before.
     ceiling = min(_RETRY_CAP, _RETRY_SECONDS * (1 << min(state.failures, _MAX_DOUBLINGS)))
     return StepState(failures=state.failures + 1, due=now + ceiling * (1 + jitter) / 2)
+
+
+def check_plan(name: str, plan: Plan) -> Iterator[Problem]:
+    """Yield what makes the plan impossible to run: strategies that are unknown."""
+    strategies = [(f"plan '{name}'", plan.strategy)]
+    strategies += [(f"phase '{name}.{phase.name}'", phase.strategy) for phase in plan.phases or ()]
+    for where, strategy in strategies:
+        if strategy not in {"", "serial", "parallel"}:
+            yield Problem(
+                "InvalidPlan",
+                f"strategy '{strategy}' of {where} is unknown; use 'serial' or 'parallel'",
+                f"spec.plans[{name}]",
+            )

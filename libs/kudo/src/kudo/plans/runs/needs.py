@@ -5,11 +5,18 @@ not in force needs a run: a parameter without a trigger that was changed beside 
 and what was changed beside a plan that was triggered by hand. The run comes after the one that left
 it out, if that is COMPLETE. Nothing follows a failed run by itself: the rest would run on what that
 run left half done, and its success would hide the failure.
+
+`why_undecided` tells whether the marks of orphans are those of what is in force now.
 """
 
 from kudo.api import ExecutionStatus, Instance, NotInForce, OperatorVersion
 from kudo.api.fingerprints import fingerprint
-from kudo.plans.runs.last_run import changed_parameters, in_force, version_in_force
+from kudo.plans.runs.last_run import (
+    changed_parameters,
+    configuration_now,
+    in_force,
+    version_in_force,
+)
 from kudo.plans.runs.plan_choice import (
     NO_PLAN,
     PlanChoice,
@@ -77,3 +84,20 @@ def not_in_force(instance: Instance, version: OperatorVersion) -> NotInForce | N
         parameters_left_out=len(names) - _MOST_NAMES if len(names) > _MOST_NAMES else None,
         plan=needed_plan(instance, version).plan,
     )
+
+
+def why_undecided(instance: Instance, version: OperatorVersion) -> str:
+    """Return why the marks of orphans do not count, and what to do; empty if they do.
+
+    At the end of each COMPLETE run a mark was taken off, or no plan applies the object: of that
+    OperatorVersion, with these parameters. Another one may apply it.
+    """
+    last = instance.status.last_run
+    if last is None or last.status != ExecutionStatus.COMPLETE:
+        return "the last run is not COMPLETE; run the plan again, then ask again"
+    if last.configuration != configuration_now(instance, version):
+        return (
+            "the OperatorVersion or the parameters have changed since the last run; run a plan, "
+            "then ask again"
+        )
+    return ""

@@ -1,26 +1,25 @@
 """Retries: runs that go on from the failed step of the last run of their plan.
 
-`spec.planExecution.retryOf` names the failed run. Admission and the reconciler apply these rules.
+`spec.planExecution.retryOf` names the failed run. Admission and the reconciler apply the same rules
+(`retry_problems`), since the webhook may have been missing when the request was stored.
 """
-
-from collections.abc import Iterator
-from itertools import islice
 
 from kudo.api import (
     ExecutionStatus,
     Instance,
-    LastRun,
     OperatorVersion,
+    Plan,
     PlanExecution,
-    RunRecord,
+    PlanStatus,
+    StepStatus,
 )
 from kudo.api.names import PLAN_CLEANUP
 from kudo.api.problems import Problem, listed, shown, shown_name
-from kudo.plans.execution import status_of, steps_of
+from kudo.plans.execution import StepRef, adapt, begin, status_of, step_named, steps_of
 from kudo.plans.runs.last_run import configuration_now, differences
 
+S = ExecutionStatus
 _RETRY_OF = "spec.planExecution.retryOf"
-_FROM = "spec.planExecution.from"
 _STEP_NAMES = 200
 """Characters of a step as `phase.step`."""
 
@@ -36,11 +35,11 @@ def is_honoured(instance: Instance, run: PlanExecution) -> bool:
     entry = instance.plan_status.get(plan)
     if entry is not None and uid in {entry.retry_of, entry.retried}:
         return True
-    return any(_retries(record, plan, uid) for record in instance.status.history or ())
-
-
-def _retries(record: RunRecord, plan: str, uid: str) -> bool:
-    return record.plan == plan and record.cause is not None and record.cause.retry_of == uid
+    # A later run of the plan has taken the entry; the history may still tell.
+    return any(
+        record.plan == plan and record.cause is not None and record.cause.retry_of == uid
+        for record in instance.status.history or ()
+    )
 
 
 def retry_problems(
@@ -53,119 +52,125 @@ def retry_problems(
         version: The OperatorVersion that the spec names.
         run: The run that is to begin; it is not honoured yet.
     """
-    return tuple(islice(_problems(instance, version, run), 1))
-
-
-def _problems(
-    instance: Instance, version: OperatorVersion, run: PlanExecution
-) -> Iterator[Problem]:
-    yield from _not_last(instance, run)
-    yield from _not_failed(instance, run)
-    yield from _cleanup(run)
-    yield from _changed(instance, version, run)
-    yield from _unknown_step(version, run)
-
-
-def _not_last(instance: Instance, run: PlanExecution) -> Iterator[Problem]:
-    plan, entry = run.plan_name or "", instance.plan_status.get(run.plan_name or "")
-    if entry is not None and entry.uid == run.retry_of and status_of(entry).terminal:
-        return
-    text = (
-        f"run '{shown_name(run.retry_of or '')}' is not the last run of plan '{shown_name(plan)}'"
+    plan_name, failed_run = shown_name(run.plan_name or ""), shown_name(run.retry_of or "")
+    metadata = instance.metadata
+    start_over = (
+        f"start over with kubectl kudo plan trigger --name {plan_name} "
+        f"--instance {metadata.name} -n {metadata.namespace}"
     )
-    text = f"{text} that ended"
-    last = entry.uid if entry is not None else ""
-    if entry is None or not last:
-        text = f"{text}: the plan has not run; leave retryOf out to run it"
-    elif not status_of(entry).terminal:
-        text = f"{text}: run '{shown_name(last)}' has not ended; wait until it has ended"
-    else:
-        text = f"{text}; that is run '{shown_name(last)}'"
-    yield Problem("RetryNotLast", text, _RETRY_OF)
 
+    def problem(reason: str, text: str, field: str = _RETRY_OF) -> tuple[Problem, ...]:
+        return (Problem(reason, text, field),)
 
-def _not_failed(instance: Instance, run: PlanExecution) -> Iterator[Problem]:
-    status = status_of(instance.plan_status.get(run.plan_name or ""))
-    if status is not ExecutionStatus.FATAL_ERROR:
-        text = (
-            f"run '{shown_name(run.retry_of or '')}' ended with {status}, and only a failed run "
-            f"can be retried; {_start_over(instance, run)}"
-        )
-        yield Problem("RetryNotFailed", text, _RETRY_OF)
-
-
-def _cleanup(run: PlanExecution) -> Iterator[Problem]:
+    entry = instance.plan_status.get(run.plan_name or "")
+    status = status_of(entry)
+    if entry is None or entry.uid != run.retry_of or not status.terminal:
+        text = f"run '{failed_run}' is not the last run of plan '{plan_name}' that ended"
+        if entry is None or not entry.uid:
+            text = f"{text}: the plan has not run; leave retryOf out to run it"
+        elif not status.terminal:
+            text = f"{text}: run '{shown_name(entry.uid)}' has not ended; wait until it has ended"
+        else:
+            text = f"{text}; that is run '{shown_name(entry.uid)}'"
+        return problem("RetryNotLast", text)
+    if status is not S.FATAL_ERROR:
+        ended = f"run '{failed_run}' ended with {status}, and only a failed run can be retried"
+        return problem("RetryNotFailed", f"{ended}; {start_over}")
     if run.plan_name == PLAN_CLEANUP:
         text = (
             "a 'cleanup' plan is not retried; give planExecution a new uid without retryOf to "
             "start it again"
         )
-        yield Problem("CleanupNotManual", text, _RETRY_OF)
+        return problem("CleanupNotManual", text)
+    # Steps that finished would keep what another version or other values made of them, while the
+    # rest runs with the new ones.
+    changed = _changed_since(instance, version, run)
+    if changed:
+        text = f"run '{failed_run}' cannot be retried: {changed}; {start_over}"
+        return problem("RetryChanged", text)
+    plan = version.plans.get(run.plan_name or "")
+    steps = [str(step) for step in steps_of(plan)] if plan is not None else []
+    if run.from_step and run.from_step not in steps:
+        text = (
+            f"plan '{plan_name}' has no step '{shown(run.from_step, _STEP_NAMES)}'; "
+            f"its steps are: {listed(steps, most=_STEP_NAMES) or 'none'}"
+        )
+        return problem("RetryUnknownStep", text, "spec.planExecution.from")
+    return ()
 
 
-def _changed(instance: Instance, version: OperatorVersion, run: PlanExecution) -> Iterator[Problem]:
-    text = _change(instance, version, run)
-    if text:
-        text = f"run '{shown_name(run.retry_of or '')}' cannot be retried: {text}"
-        yield Problem("RetryChanged", f"{text}; {_start_over(instance, run)}", _RETRY_OF)
-
-
-def _change(instance: Instance, version: OperatorVersion, run: PlanExecution) -> str:
+def _changed_since(instance: Instance, version: OperatorVersion, run: PlanExecution) -> str:
     """Return what is not as it was when the failed run began; empty if everything is."""
+    version_key = "/".join(instance.operator_version_key)
+    shown_key = "/".join(map(shown_name, instance.operator_version_key))
+    other_version = f"OperatorVersion {shown_key} is not the one that it began with"
     last = instance.status.last_run
     if last is not None and (last.plan, last.uid) == (run.plan_name, run.retry_of):
-        return _change_since(last, instance, version)
-    return _change_by_history(instance, version, run)
-
-
-def _change_since(last: LastRun, instance: Instance, version: OperatorVersion) -> str:
-    if not last.operator_version_digest:
-        return "what it began with is not on record"
-    found = differences(last, instance, version)
-    if found.version or _is_other(last.version, instance):
-        return _other_version(instance)
-    if found.parameters:
-        return f"it began with other values of parameters: {listed(found.parameters)}"
-    return ""
-
-
-def _change_by_history(instance: Instance, version: OperatorVersion, run: PlanExecution) -> str:
+        if not last.operator_version_digest:
+            return "what it began with is not on record"
+        different = differences(last, instance, version)
+        if different.version or (last.version and last.version != version_key):
+            return other_version
+        if different.parameters:
+            return f"it began with other values of parameters: {listed(different.parameters)}"
+        return ""
+    # Another plan has run since, so `lastRun` is of that one. The history has a digest of what the
+    # failed run began with, which does not tell the parameters apart.
     history = instance.status.history or ()
-    found = (r for r in history if (r.plan, r.uid) == (run.plan_name, run.retry_of))
-    record = next(found, None)
+    records = (r for r in history if (r.plan, r.uid) == (run.plan_name, run.retry_of))
+    record = next(records, None)
     if record is None or not record.configuration:
         return "what it began with is no longer on record"
-    if _is_other(record.operator_version, instance):
-        return _other_version(instance)
+    if record.operator_version and record.operator_version != version_key:
+        return other_version
     if record.configuration != configuration_now(instance, version):
         return "the OperatorVersion or parameters are not those that it began with"
     return ""
 
 
-def _is_other(recorded: str | None, instance: Instance) -> bool:
-    return bool(recorded) and recorded != "/".join(instance.operator_version_key)
+def begin_retry(
+    name: str, plan: Plan, failed: PlanStatus, uid: str, now: str, *, from_step: str = ""
+) -> PlanStatus:
+    """Return the entry of a run that continues a failed one: what it finished stays finished.
 
-
-def _other_version(instance: Instance) -> str:
-    key = "/".join(map(shown_name, instance.operator_version_key))
-    return f"OperatorVersion {key} is not the one that it began with"
-
-
-def _unknown_step(version: OperatorVersion, run: PlanExecution) -> Iterator[Problem]:
-    plan = version.plans.get(run.plan_name or "")
-    known = [str(ref) for ref in steps_of(plan)] if plan is not None else []
-    if run.from_step and run.from_step not in known:
-        text = (
-            f"plan '{shown_name(run.plan_name or '')}' has no step "
-            f"'{shown(run.from_step, _STEP_NAMES)}'; its steps are: "
-            f"{listed(known, most=_STEP_NAMES) or 'none'}"
+    Args:
+        name: Name of the plan.
+        plan: The plan.
+        failed: The entry of the failed run.
+        uid: Identity of the new run.
+        now: RFC 3339.
+        from_step: The step, as `phase.step`, where it begins: in the order of the plan, steps
+            before it count as finished. If empty, all steps that were not finished run.
+    """
+    fresh, before = begin(name, plan, uid, now), adapt(name, plan, failed)
+    begins_at = step_named(plan, from_step)
+    phases = []
+    pairs = zip(fresh.phases or (), before.phases or (), strict=True)
+    for phase_index, (phase, old_phase) in enumerate(pairs):
+        old_steps = old_phase.steps or ()
+        steps = tuple(
+            _retried_step((phase_index, step_index), step, old_step, begins_at)
+            for step_index, (step, old_step) in enumerate(
+                zip(phase.steps or (), old_steps, strict=True)
+            )
         )
-        yield Problem("RetryUnknownStep", text, _FROM)
-
-
-def _start_over(instance: Instance, run: PlanExecution) -> str:
-    metadata = instance.metadata
-    return (
-        f"start over with kubectl kudo plan trigger --name {shown_name(run.plan_name or '')} "
-        f"--instance {metadata.name} -n {metadata.namespace}"
+        complete = steps and all(step.status == S.COMPLETE for step in steps)
+        status = S.COMPLETE if complete else phase.status
+        phases.append(phase.model_copy(update={"steps": steps, "status": status}))
+    return fresh.model_copy(
+        update={"phases": tuple(phases), "retry_of": failed.uid, "retried": failed.uid}
     )
+
+
+def _retried_step(
+    position: tuple[int, int], fresh: StepStatus, before: StepStatus, begins_at: StepRef | None
+) -> StepStatus:
+    complete = before.status == S.COMPLETE
+    if begins_at is None:
+        return before if complete else fresh
+    if position >= (begins_at.phase_index, begins_at.step_index):
+        return fresh
+    if complete:
+        return before
+    text = f"assumed finished by the retry from {begins_at}"
+    return fresh.model_copy(update={"status": S.COMPLETE, "message": text})

@@ -18,12 +18,13 @@ from kudo.api import (
     PlanStatus,
 )
 from kudo.api.names import PLAN_CLEANUP, PLAN_DEPLOY, PLAN_UPDATE, PLAN_UPGRADE
-from kudo.plans.execution import begin, begin_retry, bounded, ensure_entries, fail, status_of
+from kudo.plans.execution import begin, bounded, ensure_entries, fail, status_of
 from kudo.plans.runs import conditions
 from kudo.plans.runs.conditions import Situation
+from kudo.plans.runs.history import superseded_by
 from kudo.plans.runs.last_run import record_of
 from kudo.plans.runs.needs import not_in_force
-from kudo.plans.runs.recorded import superseded_by
+from kudo.plans.runs.retries import begin_retry
 from kudo.plans.runs.suspension import with_suspension
 
 _UNREADY_PLANS = frozenset({PLAN_DEPLOY, PLAN_UPDATE, PLAN_UPGRADE, PLAN_CLEANUP})

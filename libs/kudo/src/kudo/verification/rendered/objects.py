@@ -13,9 +13,7 @@ from kudo.api.names import (
 )
 from kudo.api.problems import shown, shown_name
 from kudo.api.task_kinds import kind_of
-from kudo.objects.apply_policy import apply_policy_problem
-from kudo.objects.deletion_policy import policy_problem
-from kudo.objects.policies import problem_of
+from kudo.objects.policies import apply_policy_problem, policy_problem, problem_of
 from kudo.packages.model import Package
 from kudo.packages.source import Position, Source, path_text
 from kudo.tasks.rendering import text_faults

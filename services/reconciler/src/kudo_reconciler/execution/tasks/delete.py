@@ -20,7 +20,7 @@ from kudo.api import JsonObject
 from kudo.api.identity import InstanceIdentity, identity
 from kudo.api.task_kinds import FatalTaskError, TransientTaskError
 from kudo.objects import finalizers
-from kudo.objects.apply_policy import is_only_created
+from kudo.objects.policies import is_only_created
 from kudo.objects.sharing import instance_label, is_of_kudo, sharers, told
 from kudo.tasks.rendering import Manifest
 from kudo_reconciler.common.concurrency import FEW_AT_ONCE, paced

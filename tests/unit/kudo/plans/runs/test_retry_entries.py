@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from kudo.api import Plan, PlanStatus
-from kudo.plans.execution import begin_retry, record, runnable, status_of
+from kudo.plans.execution import record, runnable, status_of
+from kudo.plans.runs.retries import begin_retry
 
 NOW, BEFORE = "2026-01-01T01:00:00Z", "2026-01-01T00:00:00Z"
 TASKS = [{"name": "t", "status": "COMPLETE", "startedAt": BEFORE, "finishedAt": BEFORE}]
