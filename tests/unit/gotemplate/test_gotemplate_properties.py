@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 
 from gotemplate import Environment, Limits, TemplateError
 from gotemplate.golang.gofmt import plain_text
-from gotemplate.golang.literals import unquote
-from gotemplate.golang.quoting import quote
+from gotemplate.golang.literals import quote, unquote
 from gotemplate.golang.values import from_bytes, to_bytes
-from gotemplate.limits import Rendering
+from gotemplate.rendering import Rendering
 from tests.support.selection.properties import examples
 
 ENVIRONMENT = Environment(limits=Limits(steps=20_000, items=500, string=20_000), cache_chars=0)

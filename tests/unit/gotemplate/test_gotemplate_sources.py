@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from gotemplate import Environment, Function, Limits, Sources, TemplateError
-from gotemplate.limits import Rendering
+from gotemplate.rendering import Rendering
 
 LOOP = "{{ range until 5000 }}{{ . }}{{ end }}"
 

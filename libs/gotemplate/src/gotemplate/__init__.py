@@ -16,12 +16,10 @@ from gotemplate.errors import FunctionError, LimitError, TemplateError
 from gotemplate.functions import Function, Policy
 from gotemplate.functions.libraries import preload
 from gotemplate.golang import durations
-from gotemplate.golang.literals import unquote
-from gotemplate.golang.quoting import quote
-from gotemplate.limits import INLINE, Limits
+from gotemplate.golang.literals import quote, unquote
 from gotemplate.parse import nodes
 from gotemplate.parse.parser import parse_tree
-from gotemplate.sources import Sources
+from gotemplate.rendering import INLINE, Limits, Sources
 from gotemplate.types.signature import Param
 from gotemplate.types.versions import Precedence, Version, VersionError, parse_version
 

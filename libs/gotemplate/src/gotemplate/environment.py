@@ -14,12 +14,11 @@ from gotemplate.compile.fields import MissingKey
 from gotemplate.compile.runtime import Code, Frame, UnplacedError
 from gotemplate.errors import LimitError, TemplateError
 from gotemplate.functions import Function, Policy, from_callable, table
-from gotemplate.functions.data.dicts import snapshot
+from gotemplate.functions.dicts import snapshot
 from gotemplate.golang.values import NO_VALUE, clean
-from gotemplate.limits import Limits, Rendering
 from gotemplate.parse import nodes
 from gotemplate.parse.parser import parse_tree
-from gotemplate.sources import Sources
+from gotemplate.rendering import Limits, Rendering, Sources
 
 _POLICIES: Final = ("operator", "sprig")
 _MISSING: Final = ("error", "zero", "default")

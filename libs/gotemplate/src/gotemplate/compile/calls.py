@@ -9,9 +9,9 @@ from typing import Final
 
 from gotemplate.compile.runtime import Ending, Eval, Frame, Unit
 from gotemplate.errors import FunctionError
-from gotemplate.functions.comparisons import eq, ne
+from gotemplate.functions.builtins import eq, ne
 from gotemplate.golang.values import TYPED_LISTS, StringMap, truth
-from gotemplate.limits import Located, Rendering
+from gotemplate.rendering import Located, Rendering
 from gotemplate.types.signature import Function
 
 _SIZED: Final = frozenset({str, list, dict, tuple, StringMap, *TYPED_LISTS})

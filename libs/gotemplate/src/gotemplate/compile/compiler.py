@@ -18,15 +18,14 @@ from gotemplate.compile.runtime import (
     Eval,
     Exec,
     Frame,
+    Scope,
     Unit,
     always,
     in_loop,
 )
-from gotemplate.compile.scope import Scope
 from gotemplate.errors import LimitError
 from gotemplate.golang.gofmt import plain_text
-from gotemplate.golang.literals import INT_MAX, INT_MIN
-from gotemplate.golang.quoting import quote
+from gotemplate.golang.literals import INT_MAX, INT_MIN, quote
 from gotemplate.golang.values import NO_VALUE
 from gotemplate.parse import nodes
 from gotemplate.types.signature import Function

@@ -12,14 +12,13 @@ from typing import Final
 
 from gotemplate.compile.calls import Convert, compare_text, compile_call, short_circuit
 from gotemplate.compile.fields import MissingKey, Reader, of_dot, of_slot, of_value
-from gotemplate.compile.runtime import Ending, Eval, Frame, Typed, Unit, always, never
-from gotemplate.compile.scope import Scope
+from gotemplate.compile.runtime import Ending, Eval, Frame, Scope, Typed, Unit, always, never
 from gotemplate.errors import FunctionError
 from gotemplate.functions import CHANGING
 from gotemplate.functions.builtins import special
 from gotemplate.golang.values import NO_VALUE, type_name
-from gotemplate.limits import Located
 from gotemplate.parse import nodes
+from gotemplate.rendering import Located
 from gotemplate.types.signature import ANY, VALUE, Function, Param
 
 _STOPPING: Final = ("and", "or")

@@ -11,9 +11,9 @@ from typing import Literal
 
 from gotemplate.compile.runtime import Eval, Frame, Typed, Unit
 from gotemplate.errors import FunctionError
-from gotemplate.golang.quoting import quote
+from gotemplate.golang.literals import quote
 from gotemplate.golang.values import NO_VALUE, MethodValue, StringMap, type_name
-from gotemplate.limits import Located
+from gotemplate.rendering import Located
 from gotemplate.types.signature import Function, from_callable
 
 MissingKey = Literal["error", "zero", "default"]

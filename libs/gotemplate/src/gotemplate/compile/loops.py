@@ -12,7 +12,7 @@ from gotemplate.compile.runtime import BreakLoop, ContinueLoop, Eval, Exec, Fram
 from gotemplate.errors import LimitError
 from gotemplate.golang.gofmt import short_text, sorted_items
 from gotemplate.golang.values import NO_VALUE, TYPED_LISTS, Int64, StringMap, Uint8, Uint64
-from gotemplate.limits import Located
+from gotemplate.rendering import Located
 
 _TYPED: Final = (int, StringMap, *TYPED_LISTS)
 

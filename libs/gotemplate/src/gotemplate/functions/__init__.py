@@ -18,63 +18,59 @@ __all__ = ["CHANGING", "FAMILIES", "Function", "Policy", "from_callable", "table
 Policy = Literal["operator", "sprig"]
 
 FAMILIES: Final[Mapping[str, str]] = {
-    "builtins": "and or call not len index print printf println html js urlquery",
-    "crypto.certs": (
+    "builtins": "and or call not len index print printf println html js urlquery eq ne lt le gt ge",
+    "certs": (
         "genPrivateKey genCA genCAWithKey genSelfSignedCert genSelfSignedCertWithKey "
         "genSignedCert genSignedCertWithKey buildCustomCert"
     ),
-    "comparisons": "eq ne lt le gt ge",
     "dates": (
         "now date dateInZone date_in_zone htmlDate htmlDateInZone dateModify date_modify "
-        "mustDateModify must_date_modify ago duration durationRound toDate mustToDate "
-        "unixEpoch"
+        "mustDateModify must_date_modify ago duration durationRound toDate mustToDate unixEpoch"
     ),
-    "data.defaults": "default empty coalesce all any ternary fail",
-    "data.dicts": (
-        "dict get set unset hasKey pluck keys values pick omit dig deepCopy mustDeepCopy"
+    "reflection": (
+        "typeOf typeIs typeIsLike kindOf kindIs deepEqual default empty coalesce all any ternary "
+        "fail"
     ),
-    "data.documents": (
+    "dicts": (
+        "dict get set unset hasKey pluck keys values pick omit dig deepCopy mustDeepCopy merge "
+        "mustMerge mergeOverwrite mustMergeOverwrite"
+    ),
+    "documents": (
         "toJson mustToJson toPrettyJson mustToPrettyJson toRawJson mustToRawJson fromJson "
-        "mustFromJson"
+        "mustFromJson toYaml fromYaml"
     ),
-    "texts.encoding": "b64enc b64dec b32enc b32dec sha1sum sha256sum sha512sum adler32sum",
-    "numeric.floats": "addf add1f subf mulf divf maxf minf floor ceil round",
-    "texts.case": (
-        "upper lower title untitle swapcase initials nospace abbrev abbrevboth wrap wrapWith"
+    "encoding": (
+        "b64enc b64dec b32enc b32dec sha1sum sha256sum sha512sum adler32sum urlParse urlJoin"
     ),
-    "data.lists": (
+    "floats": "addf add1f subf mulf divf maxf minf floor ceil round",
+    "case": "upper lower title untitle swapcase initials nospace abbrev abbrevboth wrap wrapWith",
+    "lists": (
         "list tuple concat toStrings join sortAlpha append mustAppend push mustPush prepend "
         "mustPrepend first mustFirst last mustLast rest mustRest initial mustInitial reverse "
         "mustReverse compact mustCompact uniq mustUniq without mustWithout has mustHas slice "
         "mustSlice chunk mustChunk"
     ),
-    "data.merging": "merge mustMerge mergeOverwrite mustMergeOverwrite",
-    "numeric.numbers": (
+    "numbers": (
         "int int64 float64 toDecimal atoi add add1 sub mul div mod max biggest min until "
-        "untilStep seq"
+        "untilStep seq randAlphaNum randAlpha randNumeric randAscii randBytes randInt shuffle "
+        "uuidv4"
     ),
     "host": (
         "env expandenv getHostByName base osBase clean osClean dir osDir ext osExt isAbs osIsAbs"
     ),
-    "crypto.passwords": "bcrypt htpasswd derivePassword encryptAES decryptAES",
-    "texts.patterns": (
+    "passwords": "bcrypt htpasswd derivePassword encryptAES decryptAES",
+    "patterns": (
         "regexMatch mustRegexMatch regexFind mustRegexFind regexFindAll mustRegexFindAll "
         "regexSplit mustRegexSplit regexReplaceAll mustRegexReplaceAll regexReplaceAllLiteral "
         "mustRegexReplaceAllLiteral regexQuoteMeta"
     ),
-    "numeric.randoms": (
-        "randAlphaNum randAlpha randNumeric randAscii randBytes randInt shuffle uuidv4"
-    ),
-    "data.reflection": "typeOf typeIs typeIsLike kindOf kindIs deepEqual",
     "semvers": "semver semverCompare",
-    "texts.strings": (
-        "trim trimall trimAll trimPrefix trimSuffix contains hasPrefix hasSuffix repeat "
-        "replace trunc substr indent nindent quote squote cat plural hello toString splitList "
-        "split splitn"
+    "strings": (
+        "trim trimall trimAll trimPrefix trimSuffix contains hasPrefix hasSuffix repeat replace "
+        "trunc substr indent nindent quote squote cat plural hello toString splitList split "
+        "splitn"
     ),
-    "texts.urls": "urlParse urlJoin",
-    "texts.words": "snakecase kebabcase camelcase",
-    "data.yaml": "toYaml fromYaml",
+    "words": "snakecase kebabcase camelcase",
 }
 """The names of the functions of each family, by its module in this package."""
 

@@ -4,12 +4,12 @@ from dataclasses import replace
 from typing import Final
 
 from gotemplate.errors import FunctionError, LimitError
-from gotemplate.functions.numeric.numbers import atoi
-from gotemplate.golang import durations, layoutreader, zones
+from gotemplate.functions.numbers import atoi
+from gotemplate.golang import durations, layoutreader
+from gotemplate.golang.layouts import UTC, FixedZone, ZoneError, load_zone
 from gotemplate.golang.values import Int64
-from gotemplate.limits import Rendering
-from gotemplate.types.casts import wrap
-from gotemplate.types.signature import ANY, STRING, Function
+from gotemplate.rendering import Rendering
+from gotemplate.types.signature import ANY, STRING, Function, wrap
 from gotemplate.types.times import TIME, ZERO, Time
 
 _HTML: Final = "2006-01-02"
@@ -40,9 +40,9 @@ def date_in_zone(run: Rendering, layout: str, value: object, zone: str) -> str:
     """Format a date in a time zone; in UTC if there is no such zone."""
     run.charge(len(layout) >> 1)
     try:
-        found = zones.load(zone)
-    except zones.ZoneError:
-        found = zones.UTC
+        found = load_zone(zone)
+    except ZoneError:
+        found = UTC
     time = _time(run, value)
     return Time(time.seconds, time.nanos, found).format(layout)
 
@@ -124,18 +124,18 @@ def must_to_date(run: Rendering, layout: str, text: str) -> Time:
     except layoutreader.DateError as error:
         raise FunctionError(str(error)) from error
     if found.utc or (found.offset is None and not found.zone):
-        return Time.of_clock(found.clock, zones.UTC)
+        return Time.of_clock(found.clock, UTC)
     if found.offset is not None:
         return _at_offset(found, found.offset)
     hours = found.zone.removeprefix("GMT") if found.zone.startswith("GMT") else ""
     # Go takes the clock for UTC here, and then shows it in the zone.
-    time = Time.of_clock(found.clock, zones.UTC)
-    return replace(time, zone=zones.FixedZone(found.zone, int(hours or 0) * 3600))
+    time = Time.of_clock(found.clock, UTC)
+    return replace(time, zone=FixedZone(found.zone, int(hours or 0) * 3600))
 
 
 def _at_offset(found: layoutreader.Reading, offset: int) -> Time:
     local = offset == 0 and found.zone in ("", "UTC")
-    return Time.of_clock(found.clock, zones.UTC if local else zones.FixedZone(found.zone, offset))
+    return Time.of_clock(found.clock, UTC if local else FixedZone(found.zone, offset))
 
 
 def to_date(run: Rendering, layout: str, text: str) -> Time:

@@ -8,8 +8,8 @@ import re
 from typing import Final
 
 from gotemplate.errors import FunctionError
-from gotemplate.functions.numeric.randoms import choice
-from gotemplate.limits import Rendering
+from gotemplate.functions.numbers import choice
+from gotemplate.rendering import Rendering
 from gotemplate.types.signature import STRING, Function
 
 # A name, one special character, either in braces, or a brace that nothing useful follows.

@@ -4,16 +4,15 @@ import importlib
 from typing import Final
 
 from gotemplate import functions
-from gotemplate.golang import zones
+from gotemplate.golang import layouts
 
 _LATE: Final = (
     "bcrypt",
     "cryptography.hazmat.backends.openssl.backend",
     "cryptography.hazmat.primitives.ciphers.modes",
     "gotemplate.golang.regex",
-    "gotemplate.types.certificates",
     "gotemplate.types.constraints",
-    "gotemplate.types.keys",
+    "gotemplate.types.certificates",
     "zoneinfo",
 )
 
@@ -22,4 +21,4 @@ def preload() -> None:
     """Import every library and read the time zones, for a process that can open no files later."""
     for module in (*_LATE, *(f"{functions.__name__}.{family}" for family in functions.FAMILIES)):
         importlib.import_module(module)
-    zones.preload()
+    layouts.preload_zones()

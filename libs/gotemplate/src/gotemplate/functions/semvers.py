@@ -3,7 +3,7 @@
 from typing import Final
 
 from gotemplate.errors import FunctionError
-from gotemplate.limits import Rendering
+from gotemplate.rendering import Rendering
 from gotemplate.types import versions
 from gotemplate.types.signature import STRING, Function
 

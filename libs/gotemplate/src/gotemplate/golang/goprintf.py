@@ -11,7 +11,7 @@ from typing import Final
 
 from gotemplate.golang.gofmt import Printer, Spec
 from gotemplate.golang.values import type_name
-from gotemplate.limits import Rendering
+from gotemplate.rendering import Rendering
 
 _TOO_LARGE: Final = 1_000_000
 _FLAGS: Final = re.compile(r"[#0+\- ]*")

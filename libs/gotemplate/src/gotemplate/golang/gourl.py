@@ -6,7 +6,7 @@ import string
 from dataclasses import dataclass, replace
 from typing import Final
 
-from gotemplate.golang.quoting import quote
+from gotemplate.golang.literals import quote
 from gotemplate.golang.values import from_bytes, to_bytes
 
 _UNRESERVED: Final = string.ascii_letters + string.digits + "-_.~"

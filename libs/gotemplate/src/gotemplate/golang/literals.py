@@ -1,14 +1,68 @@
-"""Go's literals: strings, characters and numbers, read by Go's rules.
+"""Go's literals, read and written by the rules of strconv, and Go's classes of characters.
 
-Escapes that name bytes may build a string that is no UTF-8; see `gotemplate.golang.values`. Errors
-are `ValueError` with the text of Go's strconv and template parser.
+Escapes that name bytes may build a string that is no UTF-8; see `values`. Errors are `ValueError`
+with the text of Go's strconv and template parser. What counts as printable follows Python's Unicode
+tables, which may be older or newer than Go's; only characters assigned in between are escaped
+differently.
 """
 
 import re
+import unicodedata
 from typing import Final
 
 import goyaml
-from gotemplate.golang.values import from_bytes
+from gotemplate.golang.values import clean, from_bytes
+
+_ESCAPES: Final = {
+    ord("\a"): "\\a",
+    ord("\b"): "\\b",
+    ord("\f"): "\\f",
+    ord("\n"): "\\n",
+    ord("\r"): "\\r",
+    ord("\t"): "\\t",
+    ord("\v"): "\\v",
+    ord("\\"): "\\\\",
+}
+_PLAIN: Final = re.compile(r"[ !#-\[\]-~]*")
+
+
+def quote(text: str, *, ascii_only: bool = False) -> str:
+    """Write a string as a Go literal in double quotes (`%q`; `%+q` with `ascii_only`)."""
+    if _PLAIN.fullmatch(text):
+        return f'"{text}"'
+    return f'"{"".join([_escape(c, chr(34), ascii_only) for c in text])}"'
+
+
+def quote_rune(code: int, *, ascii_only: bool = False) -> str:
+    """Write a character as a Go literal in single quotes; what is none becomes U+FFFD."""
+    if not 0 <= code <= 0x10FFFF or 0xD800 <= code < 0xE000:
+        code = 0xFFFD
+    return f"'{_escape(chr(code), chr(39), ascii_only)}'"
+
+
+def can_backquote(text: str) -> bool:
+    """Return whether a string can stand between back quotes, unchanged and on one line."""
+    return not any(
+        c in "`\x7f\ufeff" or (c < " " and c != "\t") or "\ud800" <= c < "\ue000" for c in text
+    )
+
+
+def _escape(character: str, mark: str, ascii_only: bool) -> str:
+    code = ord(character)
+    if character == mark:
+        return "\\" + mark
+    if escape := _ESCAPES.get(code):
+        return escape
+    if character.isprintable() and (code < 0x80 or not ascii_only):
+        return character
+    if 0xDC80 <= code < 0xDD00:
+        return f"\\x{code - 0xDC00:02x}"
+    if code < 0x20 or code == 0x7F:
+        return f"\\x{code:02x}"
+    if 0xD800 <= code < 0xE000:
+        return "\\ufffd"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
 
 INT_MIN: Final = -(1 << 63)
 INT_MAX: Final = (1 << 63) - 1
@@ -19,7 +73,7 @@ _ESCAPE: Final = re.compile(
     r"""\\(?:(?P<plain>[abfnrtv\\'"])|x(?P<x>[0-9a-fA-F]{2})|(?P<o>[0-7]{3})"""
     r"""|u(?P<u>[0-9a-fA-F]{4})|U(?P<U>[0-9a-fA-F]{8}))"""
 )
-_PLAIN: Final = dict(zip("abfnrtv\\'\"", "\a\b\f\n\r\t\v\\'\"", strict=True))
+_SINGLE: Final = dict(zip("abfnrtv\\'\"", "\a\b\f\n\r\t\v\\'\"", strict=True))
 _INVALID: Final = "invalid syntax"
 
 _INTEGER: Final = re.compile(
@@ -44,20 +98,20 @@ def unquote(literal: str) -> str:
     position = 0
     while (slash := body.find("\\", position)) >= 0:
         parts.append(body[position:slash].encode("utf-8", "surrogatepass"))
-        piece, position = _escape(body, slash, "'")
+        piece, position = _unescaped(body, slash, "'")
         parts.append(piece)
     parts.append(body[position:].encode("utf-8", "surrogatepass"))
     return from_bytes(b"".join(parts))
 
 
-def _escape(body: str, start: int, forbidden: str) -> tuple[bytes, int]:
+def _unescaped(body: str, start: int, forbidden: str) -> tuple[bytes, int]:
     match = _ESCAPE.match(body, start)
     if match is None:
         raise ValueError(_INVALID)
     if plain := match["plain"]:
         if plain == forbidden:
             raise ValueError(_INVALID)
-        return _PLAIN[plain].encode(), match.end()
+        return _SINGLE[plain].encode(), match.end()
     if match["x"] or match["o"]:
         code = int(match["x"], 16) if match["x"] else int(match["o"], 8)
         if code > 0xFF:
@@ -85,7 +139,7 @@ def character(literal: str) -> int:
     if body[0] != "\\":
         code, end = ord(body[0]), 1
     else:
-        piece, end = _escape(body, 0, '"')
+        piece, end = _unescaped(body, 0, '"')
         code = piece[0] if body[1] in "x01234567" else ord(piece.decode())
     if end != len(body):
         raise ValueError(f"malformed character constant: {literal}")
@@ -108,3 +162,66 @@ def parse_float(text: str) -> float | None:
     More than 1000 characters also return None: the time to read them grows with their number.
     """
     return goyaml.parse_float(text) if len(text) <= _LONGEST else None
+
+
+# What Go calls space; Python's strip() takes the separators U+001C to U+001F away too.
+SPACE: Final = (
+    "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+    "\u2028\u2029\u202f\u205f\u3000"
+)
+
+
+def runes(text: str) -> str:
+    """Return the characters of a text; every byte that is no UTF-8 counts as U+FFFD."""
+    return clean(text)
+
+
+def is_space(rune: str) -> bool:
+    return rune in SPACE
+
+
+def is_letter(rune: str) -> bool:
+    return unicodedata.category(rune)[0] == "L"
+
+
+def is_digit(rune: str) -> bool:
+    return unicodedata.category(rune) == "Nd"
+
+
+def is_number(rune: str) -> bool:
+    return unicodedata.category(rune)[0] == "N"
+
+
+def is_punctuation(rune: str) -> bool:
+    return unicodedata.category(rune)[0] == "P"
+
+
+def is_upper(rune: str) -> bool:
+    return unicodedata.category(rune) == "Lu"
+
+
+def is_lower(rune: str) -> bool:
+    return unicodedata.category(rune) == "Ll"
+
+
+def is_title(rune: str) -> bool:
+    return unicodedata.category(rune) == "Lt"
+
+
+def to_upper(rune: str) -> str:
+    """Make a letter upper case; one that would become two stays."""
+    for changed in (rune.upper(), rune.title()):
+        if len(changed) == 1:
+            return changed
+    return rune
+
+
+def to_lower(rune: str) -> str:
+    """Make a letter lower case; one that would become two loses its second part."""
+    return rune.lower()[0]
+
+
+def to_title(rune: str) -> str:
+    """Make a letter title case; one that would become two stays."""
+    changed = rune.title()
+    return changed if len(changed) == 1 else rune

@@ -9,7 +9,7 @@ characters of the source. A tree can be walked by anyone; scopes open at `If`, `
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gotemplate.golang.quoting import quote
+from gotemplate.golang.literals import quote
 
 
 @dataclass(frozen=True, slots=True)

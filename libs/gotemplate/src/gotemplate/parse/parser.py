@@ -9,12 +9,11 @@ from collections.abc import Collection
 from typing import Final
 
 from gotemplate.errors import LimitError, TemplateError
-from gotemplate.golang.quoting import quote
-from gotemplate.limits import Limits
+from gotemplate.golang.literals import quote
 from gotemplate.parse import nodes
-from gotemplate.parse.lexer import T, Token, tokenize
+from gotemplate.parse.lexer import Stream, T, Token, tokenize
 from gotemplate.parse.pipelines import Pipelines
-from gotemplate.parse.stream import Stream
+from gotemplate.rendering import Limits
 
 _BLOCKS: Final[dict[str, type[nodes.If | nodes.With | nodes.Range]]] = {
     "if": nodes.If,

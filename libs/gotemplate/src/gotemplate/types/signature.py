@@ -4,17 +4,24 @@ A function is a Python callable with declared parameters, so that the engine can
 and complain in Go's words before the callable runs. Parameters have Go's types: `ANY` is
 `interface {}` (nil and absent both arrive as None), `VALUE` is reflect.Value (nil arrives as
 None, absence as NO_VALUE); the others refuse what Go would refuse.
+
+`Field` and `Refused` are the members of values that are read, or that templates may not use. The
+conversions at the end are those of Sprig 2.22: strings are read as decimal digits without space,
+point or prefix, what is not a number is 0, and a float loses its fraction.
 """
 
 import inspect
+import math
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
 from gotemplate.errors import FunctionError
+from gotemplate.golang.literals import INT_MAX, INT_MIN, parse_float
 from gotemplate.golang.values import NO_VALUE, Kind, kind_of, type_name
 from gotemplate.parse import nodes
-from gotemplate.parse.constants import ideal
+from gotemplate.parse.pipelines import ideal
 
 _CONTAINERS: Final = frozenset({Kind.LIST, Kind.MAP})
 
@@ -174,3 +181,87 @@ def from_callable(name: str, call: Callable[..., object]) -> Function:
             raise FunctionError(str(error)) from error
 
     return Function(name, guarded, tuple(params), rest)
+
+
+def refused() -> object:
+    """Stand for a method that is never called."""
+    raise AssertionError("refused before it is called")
+
+
+@dataclass(frozen=True, slots=True)
+class Field(Function):
+    """A field of a struct: something to read, not to call."""
+
+    def arity_error(self, written: int, given: int) -> str:  # noqa: ARG002
+        """Return the error for any arguments: their number does not matter."""
+        return f"{self.name} has arguments but cannot be invoked as function" if given else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused(Function):
+    """A method or a field that templates may not use.
+
+    Attributes:
+        problem: why, in Go's words.
+    """
+
+    problem: str = ""
+
+    def arity_error(self, written: int, given: int) -> str:
+        """Return the error for a wrong number of arguments, else why the method is refused."""
+        return Function.arity_error(self, written, given) or self.problem
+
+
+_DECIMAL: Final = re.compile(r"[+-]?0*([0-9]{1,20})", re.ASCII)
+_SURE_TO_FIT: Final = 19  # digits: any number with less is an int64
+_MASK: Final = (1 << 64) - 1
+
+
+def wrap(value: int) -> int:
+    """Wrap an integer to 64 bits, as Go's arithmetic does."""
+    if INT_MIN <= value <= INT_MAX:
+        return value
+    value &= _MASK
+    return value - (1 << 64) if value > INT_MAX else value
+
+
+def to_int(value: object) -> int:
+    """Convert any value to an int64; 0 if it is not a number, or a text out of range."""
+    match value:
+        case bool():
+            return int(value)
+        case int():
+            return wrap(int(value))
+        case str():
+            return _from_text(value)
+        case float():
+            return _from_float(value)
+    return 0
+
+
+def _from_text(text: str) -> int:
+    if len(text) < _SURE_TO_FIT and text.isascii() and text.isdigit():
+        return int(text)
+    if not _DECIMAL.fullmatch(text):
+        return 0
+    value = int(text.lstrip("+-").lstrip("0")[:20] or 0)
+    value = -value if text[0] == "-" else value
+    return value if INT_MIN <= value <= INT_MAX else 0
+
+
+def _from_float(value: float) -> int:
+    # What does not fit becomes the smallest integer, as on amd64.
+    if not math.isfinite(value) or not INT_MIN <= value < INT_MAX:
+        return INT_MIN
+    return int(value)
+
+
+def to_float(value: object) -> float:
+    """Convert any value to a float64; 0 if it is not a number, or a text out of range."""
+    match value:
+        case bool() | int() | float():
+            return float(value)
+        case str():
+            number = parse_float(value)
+            return 0.0 if number is None else number
+    return 0.0

@@ -11,14 +11,11 @@ from types import MappingProxyType
 from typing import Final
 
 from gotemplate.golang import durations, layouts
-from gotemplate.golang.layouts import MONTHS, WEEKDAYS, Clock
+from gotemplate.golang.layouts import MONTHS, UTC, WEEKDAYS, Clock, Zone
 from gotemplate.golang.literals import INT_MAX
 from gotemplate.golang.values import Int64
-from gotemplate.golang.zones import UTC, Zone
 from gotemplate.parse import nodes
-from gotemplate.types.casts import wrap
-from gotemplate.types.members import Refused, refused
-from gotemplate.types.signature import INT, STRING, Function, Param
+from gotemplate.types.signature import INT, STRING, Function, Param, Refused, refused, wrap
 
 _DAY: Final = 86_400
 _CYCLE_DAYS: Final = 146_097

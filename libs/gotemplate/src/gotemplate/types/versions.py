@@ -11,11 +11,9 @@ from types import MappingProxyType
 from typing import Final
 
 from gotemplate.errors import FunctionError
-from gotemplate.golang.literals import UINT_MAX
-from gotemplate.golang.quoting import quote
+from gotemplate.golang.literals import UINT_MAX, quote
 from gotemplate.golang.values import Uint64
-from gotemplate.types.members import Refused, refused
-from gotemplate.types.signature import STRING, Function, Param
+from gotemplate.types.signature import STRING, Function, Param, Refused, refused
 
 _IDENTIFIERS: Final = r"[0-9A-Za-z\-]+(?:\.[0-9A-Za-z\-]+)*"
 _VERSION: Final = re.compile(

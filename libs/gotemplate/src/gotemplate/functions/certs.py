@@ -10,16 +10,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from gotemplate.errors import FunctionError
-from gotemplate.functions.texts.encoding import decode_base64
+from gotemplate.functions.encoding import decode_base64
 from gotemplate.golang.gofmt import plain_text
 from gotemplate.golang.values import from_bytes
-from gotemplate.limits import Rendering
-from gotemplate.types.members import Field
-from gotemplate.types.signature import INT, LIST, STRING, Function, Param
+from gotemplate.rendering import Rendering
+from gotemplate.types.signature import INT, LIST, STRING, Field, Function, Param
 
 if TYPE_CHECKING:
-    from gotemplate.types.certificates import Address, Issuer, Subject
-    from gotemplate.types.keys import PrivateKey
+    from gotemplate.types.certificates import Address, Issuer, PrivateKey, Subject
 
 _SERIAL_BYTES: Final = 16
 _RSA_BITS: Final = 2048
@@ -54,10 +52,10 @@ _Items = Sequence[object] | None
 def gen_private_key(run: Rendering, kind: str) -> str:
     """Generate a private key: "rsa" (also for ""), "dsa", "ecdsa" or "ed25519"."""
     run.spend()
-    from gotemplate.types import keys
+    from gotemplate.types import certificates
 
-    key = keys.generate(kind)
-    return f"Unknown type {kind}" if key is None else keys.write(key)
+    key = certificates.generate_key(kind)
+    return f"Unknown type {kind}" if key is None else certificates.write_key(key)
 
 
 def gen_ca(run: Rendering, name: str, days: int) -> Certificate:
@@ -119,16 +117,16 @@ def build_custom_cert(run: Rendering, cert: str, key: str) -> Certificate:
         FunctionError: one of them is not valid PEM.
     """
     run.spend()
-    from gotemplate.types import certificates, keys
+    from gotemplate.types import certificates
 
     found = Certificate(_decoded(cert, "certificate"), _decoded(key, "private key"))
     try:
-        certificates.read(found.cert)
+        certificates.read_certificate(found.cert)
     except certificates.CertificateError as error:
         raise FunctionError(str(error)) from error
     try:
-        keys.read(found.key)
-    except keys.PrivateKeyError as error:
+        certificates.read_key(found.key)
+    except certificates.PrivateKeyError as error:
         raise FunctionError(f"error parsing private key: {error}") from error
     return found
 
@@ -142,33 +140,33 @@ def _decoded(text: str, what: str) -> str:
 
 def _new_key(run: Rendering) -> "PrivateKey":
     run.spend()
-    from gotemplate.types import keys
+    from gotemplate.types import certificates
 
-    return keys.generate_rsa(_RSA_BITS)
+    return certificates.generate_rsa(_RSA_BITS)
 
 
 def _key(run: Rendering, pem: str) -> "PrivateKey":
     run.spend()
-    from gotemplate.types import keys
+    from gotemplate.types import certificates
 
     try:
-        return keys.read(pem)
-    except keys.PrivateKeyError as error:
+        return certificates.read_key(pem)
+    except certificates.PrivateKeyError as error:
         raise FunctionError(f"parsing private key: {error}") from error
 
 
 def _issuer(run: Rendering, authority: Certificate) -> "Issuer":
     run.spend()
-    from gotemplate.types import certificates, keys
+    from gotemplate.types import certificates
 
     try:
-        certificate = certificates.read(authority.cert)
+        certificate = certificates.read_certificate(authority.cert)
     except certificates.CertificateError as error:
         words = str(error).replace("decodedCert", "decodedSignerCert")
         raise FunctionError(words) from error
     try:
-        return certificates.Issuer(certificate, keys.read(authority.key))
-    except keys.PrivateKeyError as error:
+        return certificates.Issuer(certificate, certificates.read_key(authority.key))
+    except certificates.PrivateKeyError as error:
         raise FunctionError(f"error parsing private key: {error}") from error
 
 
@@ -208,13 +206,13 @@ def _self_signed(subject: "Subject", key: "PrivateKey", *, authority: bool) -> C
 def _signed(
     subject: "Subject", key: "PrivateKey", issuer: "Issuer | None", *, authority: bool
 ) -> Certificate:
-    from gotemplate.types import certificates, keys
+    from gotemplate.types import certificates
 
     try:
         text = certificates.sign(subject, key, issuer, authority=authority)
     except certificates.CertificateError as error:
         raise FunctionError(str(error)) from error
-    return Certificate(text, keys.write(key))
+    return Certificate(text, certificates.write_key(key))
 
 
 _FOR: Final = (STRING, LIST, LIST, INT)

@@ -1,4 +1,4 @@
-"""Sprig's encodings and checksums.
+"""Sprig's encodings, checksums and functions on URLs.
 
 Decoding invalid input returns the text of Go's error instead of raising one.
 """
@@ -8,11 +8,15 @@ import binascii
 import hashlib
 import re
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Final
 
+from gotemplate.errors import FunctionError
+from gotemplate.functions.reflection import kind_name
+from gotemplate.golang import gourl
 from gotemplate.golang.values import from_bytes, to_bytes
-from gotemplate.types.signature import STRING, Function
+from gotemplate.types.signature import MAP, STRING, Function
 
 _BASE64: Final = re.compile(rb"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?")
 _DIGITS: Final = re.compile(rb"[A-Za-z0-9+/\r\n]*")
@@ -120,6 +124,64 @@ def adler32sum(text: str) -> str:
     return str(zlib.adler32(to_bytes(text)))
 
 
+def url_parse(text: str) -> dict[str, object]:
+    """Return the parts of a URL.
+
+    Raises:
+        FunctionError: the text is not a URL.
+    """
+    try:
+        url = gourl.parse(text)
+    except gourl.UrlError as error:
+        raise FunctionError(f"unable to parse url: {error}") from error
+    return {
+        "scheme": url.scheme,
+        "host": url.host,
+        "hostname": url.hostname,
+        "path": url.path,
+        "query": url.query,
+        "opaque": url.opaque,
+        "fragment": url.fragment,
+        "userinfo": url.userinfo or "",
+    }
+
+
+def url_join(parts: Mapping[str, object] | None) -> str:
+    """Build a URL from its parts; `hostname` is ignored.
+
+    Raises:
+        FunctionError: a part is no text, or the user and password may not be in a URL.
+    """
+    found = parts or {}
+    url = gourl.Url(
+        scheme=_part(found, "scheme"),
+        host=_part(found, "host"),
+        path=_part(found, "path"),
+        query=_part(found, "query"),
+        opaque=_part(found, "opaque"),
+        fragment=_part(found, "fragment"),
+    )
+    userinfo = _part(found, "userinfo")
+    return str(replace(url, userinfo=_userinfo(userinfo)) if userinfo else url)
+
+
+def _part(parts: Mapping[str, object], name: str) -> str:
+    value = parts.get(name, "")
+    if value is None:
+        raise FunctionError("runtime error: invalid memory address or nil pointer dereference")
+    if not isinstance(value, str):
+        kind = kind_name(value)
+        raise FunctionError(f"unable to parse {name} key, must be of type string, but {kind} found")
+    return value
+
+
+def _userinfo(text: str) -> str | None:
+    try:
+        return gourl.parse(f"proto://{text}@host").userinfo
+    except gourl.UrlError as error:
+        raise FunctionError(f"unable to parse userinfo in dict: {error}") from error
+
+
 FUNCTIONS: Final = (
     Function("b64enc", b64enc, (STRING,)),
     Function("b64dec", b64dec, (STRING,)),
@@ -129,4 +191,6 @@ FUNCTIONS: Final = (
     Function("sha256sum", _sum_of("sha256"), (STRING,)),
     Function("sha512sum", _sum_of("sha512"), (STRING,)),
     Function("adler32sum", adler32sum, (STRING,)),
+    Function("urlParse", url_parse, (STRING,)),
+    Function("urlJoin", url_join, (MAP,)),
 )

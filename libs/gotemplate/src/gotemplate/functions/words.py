@@ -9,7 +9,7 @@ underscore is more of it.
 import re
 from typing import Final
 
-from gotemplate.golang.runes import (
+from gotemplate.golang.literals import (
     is_letter,
     is_number,
     is_punctuation,
@@ -19,7 +19,7 @@ from gotemplate.golang.runes import (
     to_lower,
     to_upper,
 )
-from gotemplate.limits import Rendering
+from gotemplate.rendering import Rendering
 from gotemplate.types.signature import STRING, Function
 
 # An upper case run leaves its last letter to the lower case ones that follow: HTTPServer.

@@ -7,10 +7,9 @@ from typing import Final
 
 from gotemplate.errors import FunctionError
 from gotemplate.golang.gofmt import plain_text
-from gotemplate.golang.quoting import quote
-from gotemplate.golang.runes import SPACE
+from gotemplate.golang.literals import SPACE, quote
 from gotemplate.golang.values import StringList, StringMap, from_bytes, to_bytes
-from gotemplate.limits import Rendering
+from gotemplate.rendering import Rendering
 from gotemplate.types.signature import ANY, INT, STRING, Function
 
 

@@ -11,9 +11,8 @@ from functools import reduce
 from typing import Final
 
 from gotemplate.errors import FunctionError
-from gotemplate.limits import Rendering
-from gotemplate.types.casts import to_float
-from gotemplate.types.signature import ANY, FLOAT, INT, Function
+from gotemplate.rendering import Rendering
+from gotemplate.types.signature import ANY, FLOAT, INT, Function, to_float
 from goyaml import format_float
 
 _QUOTIENT_DIGITS: Final = 16

@@ -1,4 +1,4 @@
-"""Sprig's functions on types, and deep equality.
+"""Sprig's functions on types, equality, defaults and empty values; `ternary` and `fail`.
 
 Two values are deeply equal if they have the same Go type and equal parts; an int never equals
 an int64. `Key` makes such values usable as keys of a dict.
@@ -7,10 +7,11 @@ an int64. `Key` makes such values usable as keys of a dict.
 from collections.abc import Hashable, Mapping
 from typing import Final
 
+from gotemplate.errors import FunctionError
 from gotemplate.golang.gofmt import short_text
-from gotemplate.golang.values import Int64, Kind, MethodValue, kind_of, type_name
-from gotemplate.limits import Rendering
-from gotemplate.types.signature import ANY, STRING, Function
+from gotemplate.golang.values import Int64, Kind, MethodValue, kind_of, truth, type_name
+from gotemplate.rendering import Rendering
+from gotemplate.types.signature import ANY, BOOL, STRING, Function
 
 _PLAIN: Final = frozenset({bool, int, Int64, float})
 _NAMED_KINDS: Final = {"time.Duration": "int64", "time.Month": "int", "time.Weekday": "int"}
@@ -74,6 +75,45 @@ def deep_equal(run: Rendering, first: object, second: object) -> bool:
     return key(run, first) == key(run, second)
 
 
+def default(fallback: object, *given: object) -> object:
+    """Return the value, or the fallback if it is empty: 0, false, nil, "", or without items."""
+    return given[0] if given and truth(given[0]) else fallback
+
+
+def empty(value: object) -> bool:
+    """Return whether a value is 0, false, nil, "", or without items."""
+    return not truth(value)
+
+
+def coalesce(*values: object) -> object:
+    """Return the first value that is not empty, nil when there is none."""
+    return next(filter(truth, values), None)
+
+
+def all_set(*values: object) -> bool:
+    """Return whether no value is empty."""
+    return all(map(truth, values))
+
+
+def any_set(*values: object) -> bool:
+    """Return whether a value is not empty."""
+    return any(map(truth, values))
+
+
+def ternary(yes: object, no: object, condition: bool) -> object:
+    """Choose the first value when the last one is true, else the second."""
+    return yes if condition else no
+
+
+def fail(message: str) -> str:
+    """Stop the rendering.
+
+    Raises:
+        FunctionError: always, with the message.
+    """
+    raise FunctionError(message)
+
+
 FUNCTIONS: Final = (
     Function("typeOf", type_of, (ANY,)),
     Function("typeIs", type_is, (STRING, ANY)),
@@ -81,4 +121,11 @@ FUNCTIONS: Final = (
     Function("kindOf", kind_name, (ANY,)),
     Function("kindIs", kind_is, (STRING, ANY)),
     Function("deepEqual", deep_equal, (ANY, ANY), uses_rendering=True),
+    Function("default", default, (ANY,), ANY),
+    Function("empty", empty, (ANY,)),
+    Function("coalesce", coalesce, (), ANY),
+    Function("all", all_set, (), ANY),
+    Function("any", any_set, (), ANY),
+    Function("ternary", ternary, (ANY, ANY, BOOL)),
+    Function("fail", fail, (STRING,)),
 )

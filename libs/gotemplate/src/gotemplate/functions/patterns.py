@@ -5,9 +5,9 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from gotemplate.errors import FunctionError, LimitError
-from gotemplate.golang.quoting import can_backquote, quote
+from gotemplate.golang.literals import can_backquote, quote
 from gotemplate.golang.values import NilStringList, StringList, from_bytes, to_bytes
-from gotemplate.limits import Rendering
+from gotemplate.rendering import Rendering
 from gotemplate.types.signature import INT, STRING, Function, Param
 
 if TYPE_CHECKING:

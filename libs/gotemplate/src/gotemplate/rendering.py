@@ -1,4 +1,4 @@
-"""Limits of what a template may cost, and the budget of one rendering.
+"""What one rendering may use: its budget, and its sources of time and randomness.
 
 Work is counted in steps: one for every node of a body each time the body runs (a loop pays for
 its body again on every pass), two for every value inside a printed one, and one for every 64
@@ -6,14 +6,44 @@ characters or 8 items a function reads or makes, more where it looks at each of 
 therefore bound time and memory together, and they are the same on every machine. The other limits
 stop a single call before it allocates. The clock is looked at now and then, for what steps cannot
 see: a machine that is busy, and the few functions that take long (see `Limits.expensive`).
+
+An `Environment` is given its `Sources`, so whoever renders decides whether two renderings may
+differ. Templates reach them through functions alone: `now`, `uuidv4`, `randAlpha`, `env` and so on.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 from gotemplate.errors import LimitError
-from gotemplate.sources import Sources
+
+
+def _no_addresses(_host: str) -> Sequence[str]:
+    return ()
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Where functions get time, random bytes, environment variables and addresses of hosts.
+
+    By default, those of the process.
+
+    Attributes:
+        now: nanoseconds since 1970.
+        elapsed: seconds of a clock that never goes back, for `Limits.seconds`.
+        random: returns that many random bytes; keys and passwords are made of them.
+        variables: the environment that `env` and `expandenv` of policy "sprig" see.
+        resolve: addresses of a host for `getHostByName` of policy "sprig"; none by default.
+    """
+
+    now: Callable[[], int] = time.time_ns
+    elapsed: Callable[[], float] = time.monotonic
+    random: Callable[[int], bytes] = os.urandom
+    variables: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    resolve: Callable[[str], Sequence[str]] = _no_addresses
+
 
 _SMALL_TEXT = 64
 _SMALL_LIST = 16

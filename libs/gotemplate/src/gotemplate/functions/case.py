@@ -6,7 +6,7 @@ every byte as a character.
 
 from typing import Final
 
-from gotemplate.golang.runes import (
+from gotemplate.golang.literals import (
     is_digit,
     is_letter,
     is_lower,
@@ -19,7 +19,7 @@ from gotemplate.golang.runes import (
     to_upper,
 )
 from gotemplate.golang.values import from_bytes, to_bytes
-from gotemplate.limits import Rendering
+from gotemplate.rendering import Rendering
 from gotemplate.types.signature import INT, STRING, Function
 
 _ELLIPSIS: Final = "..."

@@ -5,16 +5,15 @@ template both end the rendering with the same text.
 """
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Final
 
-from gotemplate.errors import FunctionError
-from gotemplate.functions.data.reflection import key, kind_name
+from gotemplate.errors import FunctionError, LimitError
+from gotemplate.functions.reflection import key, kind_name
 from gotemplate.golang.gofmt import plain_text
 from gotemplate.golang.values import TYPED_LISTS, ListList, NilList, StringList, to_bytes, truth
-from gotemplate.limits import Rendering
-from gotemplate.types.casts import to_int
-from gotemplate.types.signature import ANY, INT, STRING, Function
+from gotemplate.rendering import Rendering
+from gotemplate.types.signature import ANY, INT, STRING, Function, to_int
 
 _NIL: Final = "runtime error: invalid memory address or nil pointer dereference"
 _TOO_LONG: Final = "runtime error: makeslice: len out of range"
@@ -222,3 +221,30 @@ FUNCTIONS: Final = (
     *_twice("slice", Function("", part, (ANY,), ANY)),
     *_twice("chunk", Function("", chunk, (INT, ANY))),
 )
+
+
+def measure(run: Rendering, value: object) -> None:
+    """Check that a value is neither too deep nor too large; a value that occurs twice counts twice.
+
+    Raises:
+        LimitError: the value is deeper or larger than the limits allow.
+    """
+    limits = run.limits
+    room = limits.string
+    waiting = [(value, 0)]
+    while waiting:
+        item, depth = waiting.pop()
+        room -= 1 + depth  # deep values are indented
+        run.check("value_depth", depth)
+        if isinstance(item, str):
+            room -= len(item)
+        elif isinstance(item, Mapping):
+            run.charge(len(item))
+            room -= sum(len(key) for key in item if isinstance(key, str))
+            waiting.extend((inner, depth + 1) for inner in item.values())
+        elif isinstance(item, (list, tuple)):
+            run.charge(len(item))
+            waiting.extend((inner, depth + 1) for inner in item)
+        if room < len(waiting):
+            raise LimitError("string", limits.string)
+    run.charge((limits.string - room) >> 6)

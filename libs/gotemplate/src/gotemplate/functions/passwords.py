@@ -7,10 +7,10 @@ import string
 from typing import Final
 
 from gotemplate.errors import FunctionError
-from gotemplate.functions.texts.encoding import base64_problem, decode_base64
+from gotemplate.functions.encoding import base64_problem, decode_base64
 from gotemplate.golang.values import from_bytes, to_bytes
-from gotemplate.limits import Rendering
 from gotemplate.parse import nodes
+from gotemplate.rendering import Rendering
 from gotemplate.types.signature import STRING, Function, Param
 
 _BLOCK: Final = 16

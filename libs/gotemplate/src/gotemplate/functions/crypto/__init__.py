@@ -1,1 +1,0 @@
-"""Sprig's functions on keys, certificates and passwords."""

@@ -1,1 +1,0 @@
-"""Sprig's functions on lists, maps and types, and on JSON and YAML."""

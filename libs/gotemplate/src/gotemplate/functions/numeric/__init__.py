@@ -1,1 +1,0 @@
-"""Sprig's arithmetic and random numbers."""

@@ -1,1 +1,0 @@
-"""Sprig's functions on texts: parts, case, patterns, URLs and encodings."""
