@@ -108,8 +108,8 @@ class RunningCluster:
 
     async def logs(self) -> dict[str, str]:
         """Return the end of each log, by the name of its program."""
-        found: dict[str, str] = (await self._process.ask({"logs": {}}))["logs"]
-        return found
+        logs: dict[str, str] = (await self._process.ask({"logs": {}}))["logs"]
+        return logs
 
     async def keep(self) -> str:
         """Let the cluster run on; return how it is ended. `stop` does nothing then."""
@@ -122,12 +122,12 @@ class RunningCluster:
         await self._process.stop()
 
     async def _label_nodes(self, plan: Plan) -> None:
-        labels = {f"node-{n}": node.labels for n, node in enumerate(plan.nodes, start=1)}
-        if not any(labels.values()):
+        by_node = {f"node-{n}": node.labels for n, node in enumerate(plan.nodes, start=1)}
+        if not any(by_node.values()):
             return
         async with Client(load_config(self.kubeconfig)) as client:
-            for name, wanted in labels.items():
-                patch = {"metadata": {"labels": dict(wanted)}}
+            for name, own in by_node.items():
+                patch = {"metadata": {"labels": dict(own)}}
                 await client.merge_patch(_NODES, name, patch)
 
 
@@ -240,8 +240,8 @@ def cluster_program(asked: Mapped | None, *, python: str = sys.executable) -> Pa
     Raises:
         HarnessError: it is in neither; with the line of the suite that needs it.
     """
-    if found := shutil.which(PROGRAM):
-        return Path(found)
+    if path := shutil.which(PROGRAM):
+        return Path(path)
     beside = Path(python).with_name(PROGRAM)
     if beside.is_file():
         return beside

@@ -242,8 +242,8 @@ class Comparison:
         if len(expected) != len(actual):
             yield self._difference(path, Mismatch.LENGTH, expected, actual)
             return
-        for n, (value, found) in enumerate(zip(expected, actual, strict=True)):
-            yield from self._compare(value, found, (*path, n))
+        for n, (value, item) in enumerate(zip(expected, actual, strict=True)):
+            yield from self._compare(value, item, (*path, n))
 
     def _by_name(
         self, expected: Sequence[object], actual: Sequence[object], path: Path
@@ -269,11 +269,11 @@ class Comparison:
         """Yield the differences of the item that fits best; nothing if one matches."""
         best: list[Difference] | None = None
         for candidate in candidates:
-            found = list(self._compare(value, candidate, path))
-            if not found:
+            differences = list(self._compare(value, candidate, path))
+            if not differences:
                 return
-            if best is None or total_weight(found) < total_weight(best):
-                best = found
+            if best is None or total_weight(differences) < total_weight(best):
+                best = differences
         if best is None or not isinstance(value, dict):
             yield self._difference(path, Mismatch.NO_ITEM, value, actual)
         else:
@@ -384,16 +384,16 @@ def best_match(
     """
     comparison = Comparison(document, lists)
     best: JsonObject | None = None
-    found: list[Difference] = []
+    smallest: list[Difference] = []
     count = 0
     for candidate in candidates:
         count += 1
         differences = comparison.differences(candidate)
         if not differences:
             return Match(candidate, (), count)
-        if best is None or total_weight(differences) < total_weight(found):
-            best, found = candidate, differences
-    return Match(best, tuple(smallest_first(found)), count)
+        if best is None or total_weight(differences) < total_weight(smallest):
+            best, smallest = candidate, differences
+    return Match(best, tuple(smallest_first(smallest)), count)
 
 
 def smallest_first(differences: Iterable[Difference]) -> list[Difference]:

@@ -43,13 +43,13 @@ class Watched:
         # Also the rest of the folders of cases: a new case that is not valid is in no suite yet.
         roots = [*self.cases, *filter(None, self.packages.values()), *self.others, *self.folders]
         files = (path for root in dict.fromkeys(roots) for path in _files(root))
-        found: dict[Path, tuple[int, int, int]] = {}
+        states: dict[Path, tuple[int, int, int]] = {}
         for path in chain(self.folders, files):
-            if len(found) == MOST_FILES:
+            if len(states) == MOST_FILES:
                 break
-            if path not in found and (known := _state_of(path)) is not None:
-                found[path] = known
-        return found
+            if path not in states and (state := _state_of(path)) is not None:
+                states[path] = state
+        return states
 
     def changed(self, before: State, after: State) -> frozenset[Path]:
         """Return the folders of the cases that depend on a file that is not what it was."""
@@ -139,7 +139,7 @@ def _files(root: Path) -> Iterator[Path]:
 
 def _state_of(path: Path) -> tuple[int, int, int] | None:
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return found.st_mtime_ns, found.st_size, found.st_ino
+    return status.st_mtime_ns, status.st_size, status.st_ino

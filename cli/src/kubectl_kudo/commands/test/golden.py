@@ -64,7 +64,7 @@ def render_package(folder: Path, given: Mapping[str, str]) -> Rendered:
     texts, again = _texts(first), _texts(second)
     return Rendered(
         texts=texts,
-        objects=tuple(one.shown.object for one in first if one.shown.object is not None),
+        objects=tuple(item.shown.object for item in first if item.shown.object is not None),
         # Random values and the time of day are another one each time.
         unsteady=frozenset(path for path in texts if texts[path] != again.get(path)),
     )
@@ -81,11 +81,13 @@ def _items(folder: Path, given: Mapping[str, str]) -> Iterator[Previewed]:
 
 
 def _texts(items: list[Previewed]) -> dict[str, str]:
-    found: dict[str, list[str]] = defaultdict(list)
+    documents: dict[str, list[str]] = defaultdict(list)
     for item in items:
         at = item.position
-        found[f"{'/'.join(map(_safe, (at.plan, at.phase, at.step)))}.yaml"].append(document(item))
-    return {path: "".join(documents) for path, documents in found.items()}
+        documents[f"{'/'.join(map(_safe, (at.plan, at.phase, at.step)))}.yaml"].append(
+            document(item)
+        )
+    return {path: "".join(texts) for path, texts in documents.items()}
 
 
 def _safe(name: str) -> str:
@@ -137,12 +139,12 @@ def _lines(shown: str, before: str, after: str) -> Iterator[str]:
     if max(len(old), len(new)) > _MOST_COMPARED:
         yield f"{shown}: differs, and has too many lines to say where"
         return
-    found = list(difflib.unified_diff(old, new, shown, f"{shown} (rendered)", lineterm=""))
-    if not found:
+    difference = list(difflib.unified_diff(old, new, shown, f"{shown} (rendered)", lineterm=""))
+    if not difference:
         yield f"{shown}: differs in the ends of lines"
-    yield from found[:MOST_LINES]
-    if len(found) > MOST_LINES:
-        yield f"… {len(found) - MOST_LINES} more lines"
+    yield from difference[:MOST_LINES]
+    if len(difference) > MOST_LINES:
+        yield f"… {len(difference) - MOST_LINES} more lines"
 
 
 def _objects(texts: Iterable[str]) -> Iterator[JsonObject]:
@@ -153,7 +155,7 @@ def _objects(texts: Iterable[str]) -> Iterator[JsonObject]:
         except goyaml.YamlError:
             # Somebody has edited it; the differences show where.
             continue
-        yield from (one for one in documents if isinstance(one, dict))
+        yield from (obj for obj in documents if isinstance(obj, dict))
 
 
 def compare_golden(args: Args) -> None:
@@ -194,17 +196,17 @@ class _Comparison:
             if self.update:
                 self._write(golden, rendered)
                 return
-            found = _compare(golden, rendered)
+            differing = _compare(golden, rendered)
         except (CliError, InvalidInput, KudoError) as error:
             self.failed.append(str(golden.folder))
             say(f"FAILED {golden.folder}: {describe(error)}")
             return
-        self.different += bool(found)
-        if not found:
+        self.different += bool(differing)
+        if not differing:
             say(_same(golden, rendered))
         else:
             say(f"DIFFERENT {golden.folder}")
-            say("\n".join(found))
+            say("\n".join(differing))
 
     def end(self) -> None:
         if self.failed:

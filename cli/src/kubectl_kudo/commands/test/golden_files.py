@@ -28,7 +28,7 @@ def find_packages(given: Sequence[str]) -> list[Path]:
     Raises:
         CliError: a folder does not exist, or no package is found for it.
     """
-    found: dict[Path, None] = {}
+    folders: dict[Path, None] = {}
     for text in given:
         packages = _packages_of(Path(text))
         if not packages:
@@ -36,8 +36,8 @@ def find_packages(given: Sequence[str]) -> list[Path]:
                 f"no package in {text}: no folder in it has a file {OPERATOR_FILE}",
                 code=ExitCode.NOT_FOUND,
             )
-        found.update(dict.fromkeys(packages))
-    return list(found)
+        folders.update(dict.fromkeys(packages))
+    return list(folders)
 
 
 def _packages_of(folder: Path) -> list[Path]:
@@ -46,7 +46,7 @@ def _packages_of(folder: Path) -> list[Path]:
     if _is_package(folder):
         return [folder]
     above = [folder.absolute(), *folder.absolute().parents][1 : _ABOVE + 1]
-    own = next((one for one in above if _is_package(one)), None)
+    own = next((parent for parent in above if _is_package(parent)), None)
     return [own] if own else list(_below(folder))
 
 
@@ -117,15 +117,15 @@ class GoldenSet:
         Raises:
             CliError: a file cannot be read, or there are too many.
         """
-        found: dict[str, str] = {}
+        texts: dict[str, str] = {}
         for path in _yaml_files(self.folder):
             name = path.relative_to(self.folder).as_posix()
             if name == PARAMETERS:
                 continue
-            if len(found) >= MOST_FILES:
+            if len(texts) >= MOST_FILES:
                 raise CliError(f"{self.folder} has more than {MOST_FILES} files")
-            found[name] = _text(path)
-        return found
+            texts[name] = _text(path)
+        return texts
 
     def write(self, texts: Mapping[str, str]) -> Iterator[str]:
         """Make these the files of the set; yield what is done with each that changes.
@@ -163,7 +163,7 @@ def golden_sets(package: Path) -> list[GoldenSet]:
     if not folder.is_dir():
         return []
     with os.scandir(folder) as entries:
-        names = sorted(one.name for one in entries if one.is_dir() and one.name[0] != ".")
+        names = sorted(entry.name for entry in entries if entry.is_dir() and entry.name[0] != ".")
     return [GoldenSet(folder / name) for name in names]
 
 

@@ -179,26 +179,26 @@ def _pattern(text: str) -> re.Pattern[str] | None:
 
 
 def _variables(given: list[str]) -> dict[str, object]:
-    found: dict[str, object] = {}
+    variables: dict[str, object] = {}
     for text in given:
         name, equals, value = text.partition("=")
         if not equals or not _VARIABLE.fullmatch(name):
             raise UsageError(f'--template-var "{text}" is not of the form name=value')
         try:
-            found[name] = goyaml.load(value)
+            variables[name] = goyaml.load(value)
         except goyaml.YamlError as error:
             raise UsageError(f"--template-var {name}: not valid YAML: {error}") from None
-    return found
+    return variables
 
 
 def _labels(given: list[str]) -> dict[str, str]:
-    found: dict[str, str] = {}
+    labels: dict[str, str] = {}
     for text in words(given):
         name, equals, value = text.partition("=")
         if not equals or not _LABEL.fullmatch(name):
             raise UsageError(f'--test-run-labels "{text}" is not of the form name=value')
-        found[name] = value
-    return found
+        labels[name] = value
+    return labels
 
 
 def with_archives(suite: Suite, request: SuiteRequest) -> Suite:
@@ -210,10 +210,10 @@ def with_archives(suite: Suite, request: SuiteRequest) -> Suite:
     if not suite.downloads:
         return suite
     unpacked = _unpacked(suite.downloads)
-    dirs = tuple(str(one.folder) for one in unpacked)
+    dirs = tuple(str(archive.folder) for archive in unpacked)
     loaded = load_suite(replace(request, test_dirs=dirs))
     # Reports and logs name the URL; the folder is gone after the run.
-    names = {str(one.folder): one.url.value for one in unpacked}
+    names = {str(archive.folder): archive.url.value for archive in unpacked}
     folders = tuple(_named(folder, names) for folder in loaded.test_dirs)
     return replace(
         suite,
@@ -309,8 +309,8 @@ def _planned(suite: Suite, options: PlanOptions) -> Plan:
         plan = plan_run(suite, options, kudo_verdict)
         findings.check()
     except SuiteInvalid as error:
-        found = {*findings.kept, *error.findings}
-        every = sorted(found, key=lambda finding: finding.place)
+        findings_of_both = {*findings.kept, *error.findings}
+        every = sorted(findings_of_both, key=lambda finding: finding.place)
         raise suite_invalid(SuiteInvalid(every, findings.dropped + error.dropped)) from None
     return replace(plan, warnings=(*plan.warnings, *findings.sorted()))
 
@@ -368,10 +368,10 @@ def find_suite_file(config: str, folders: Sequence[str]) -> SuiteFile:
         if not path.is_file():
             raise CliError(f"cannot read the suite file {config}: no such file")
         return SuiteFile(path)
-    inside = [found for folder in folders if (found := _in(Path(folder))) is not None]
+    inside = [file for folder in folders if (file := _in(Path(folder))) is not None]
     here = _in(Path())
     if here is not None:
-        return SuiteFile(here, tuple(one for one in inside if not one.samefile(here)))
+        return SuiteFile(here, tuple(other for other in inside if not other.samefile(here)))
     if not folders:
         raise UsageError(
             f"{NAMES[0]} not found, provide either --config or arguments indicating the tests to "

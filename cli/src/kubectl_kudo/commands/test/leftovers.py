@@ -22,7 +22,7 @@ PREFIX: Final = "kudo-test-"
 
 def records(folder: Path) -> Iterator[Path]:
     """Yield the folders of the runs of a command that have left something."""
-    yield from (one for one in (folder, *sorted(folder.glob("*"))) if not is_clean(one))
+    yield from (run for run in (folder, *sorted(folder.glob("*"))) if not is_clean(run))
 
 
 def clean(args: Args) -> None:
@@ -33,7 +33,7 @@ def clean(args: Args) -> None:
     """
     given = [Path(text) for text in args.arguments]
     # A folder without a record is named in the error.
-    folders = [run for one in given for run in list(records(one)) or [one]] or list(_killed())
+    folders = [run for path in given for run in list(records(path)) or [path]] or list(_killed())
     if not folders:
         say("nothing is left of any run")
     left = [folder for folder in folders if not _clean(folder)]
@@ -49,7 +49,7 @@ def _clean(folder: Path) -> bool:
         raise CliError(str(error), code=ExitCode.NOT_FOUND) from None
     except HarnessError as error:
         raise CliError(str(error)) from error
-    session = next((one for one in (folder, folder.parent) if one.name.startswith(PREFIX)), None)
+    session = next((path for path in (folder, folder.parent) if path.name.startswith(PREFIX)), None)
     if done and session is not None and not any(records(session)):
         shutil.rmtree(session, ignore_errors=True)
     return done

@@ -33,8 +33,8 @@ _ELEMENT: Final = re.compile(r"\.\??(\w+)|\[(\d+)\]|\['([^']*)'\]")
 
 def values_in(expression: str, objects: Mapping[str, JsonObject]) -> tuple[str, ...]:
     """Return what the fields are that an expression names, in its order, a few at most."""
-    found = dict.fromkeys(_values(expression, objects))
-    return tuple(found)[:_MOST]
+    values = dict.fromkeys(_values(expression, objects))
+    return tuple(values)[:_MOST]
 
 
 def _values(expression: str, objects: Mapping[str, JsonObject]) -> Iterator[str]:
@@ -144,7 +144,7 @@ class Expressions:
         texts = (*options.assert_all, *options.assert_any)
         if not texts:
             return cls(options.resource_refs)
-        names = tuple(sorted({one.ref for one in options.resource_refs}))
+        names = tuple(sorted({ref.ref for ref in options.resource_refs}))
         try:
             env = environment(names)
         except LibraryMissing:
@@ -162,13 +162,13 @@ class Expressions:
         Args:
             objects: The objects by their `ref`; those that do not exist are left out.
         """
-        failed = [one for each in self.all_of if (one := self._failed(each, objects))]
+        failed = [failure for each in self.all_of if (failure := self._failed(each, objects))]
         alternatives: list[FailedExpression] = []
         for each in self.any_of:
-            one = self._failed(each, objects, len(self.any_of))
-            if one is None:
+            failure = self._failed(each, objects, len(self.any_of))
+            if failure is None:
                 return failed
-            alternatives.append(one)
+            alternatives.append(failure)
         return failed + alternatives
 
     def _failed(
@@ -183,15 +183,15 @@ class Expressions:
 
     def _absent(self, name: str) -> str:
         """Return that an object does not exist yet."""
-        ref = next((one for one in self.refs if one.ref == name), None)
+        ref = next((each for each in self.refs if each.ref == name), None)
         return f"{ref.kind} {ref.name} ({name}) does not exist" if ref else f"no object {name}"
 
 
 def _compiled(env: Environment, texts: Sequence[Text], findings: Findings) -> tuple[_Compiled, ...]:
-    found = []
+    programs = []
     for text in texts:
         try:
-            found.append(_Compiled(text, env.compile(text.value)))
+            programs.append(_Compiled(text, env.compile(text.value)))
         except NotCompiled as error:
             findings.error("InvalidExpression", str(error), text.place)
-    return tuple(found)
+    return tuple(programs)

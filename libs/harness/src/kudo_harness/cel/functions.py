@@ -31,10 +31,10 @@ def parse_quantity(text: str) -> Fraction:
     Raises:
         ValueError: the text is no quantity.
     """
-    found = _QUANTITY.fullmatch(text)
-    if found is None:
+    match = _QUANTITY.fullmatch(text)
+    if match is None:
         raise ValueError(f"{text[:40]!r} is no quantity of Kubernetes")
-    sign, digits, suffix, exponent = found.groups()
+    sign, digits, suffix, exponent = match.groups()
     number = Fraction(digits.rstrip(".") or "0")
     if suffix in _BINARY:
         number *= 2 ** _BINARY[suffix]
@@ -87,15 +87,15 @@ def declarations(cel: Any) -> list[Any]:
         "string": cel.Type.STRING,
     }
     by_name: dict[str, list[Any]] = {}
-    for one in OVERLOADS:
+    for overload in OVERLOADS:
         declared = cel.Overload(
-            f"kudo_{one.function}_{'_'.join(one.parameters)}",
-            return_type=types[one.result],
-            parameters=[types[name] for name in one.parameters],
-            is_member=one.member,
-            impl=one.implementation,
+            f"kudo_{overload.function}_{'_'.join(overload.parameters)}",
+            return_type=types[overload.result],
+            parameters=[types[name] for name in overload.parameters],
+            is_member=overload.member,
+            impl=overload.implementation,
         )
-        by_name.setdefault(one.function, []).append(declared)
+        by_name.setdefault(overload.function, []).append(declared)
     return [cel.FunctionDecl(name, overloads) for name, overloads in by_name.items()]
 
 
@@ -137,8 +137,8 @@ def _as_integer(value: _Quantity) -> int:
     return int(_number(value))
 
 
-def _compare(one: _Quantity, other: _Quantity) -> int:
-    return (_number(one) > _number(other)) - (_number(one) < _number(other))
+def _compare(left: _Quantity, right: _Quantity) -> int:
+    return (_number(left) > _number(right)) - (_number(left) < _number(right))
 
 
 def _sign(value: _Quantity) -> int:
@@ -169,12 +169,12 @@ def _url(text: str) -> Any:
 
 
 def _sum(values: Sequence[Any]) -> Any:
-    if any(isinstance(one, bool) or not isinstance(one, int | float) for one in values):
+    if any(isinstance(value, bool) or not isinstance(value, int | float) for value in values):
         raise ValueError("sum() needs a list of numbers")
-    found = sum(values)
-    if isinstance(found, int) and not -_LARGEST <= found < _LARGEST:
+    total = sum(values)
+    if isinstance(total, int) and not -_LARGEST <= total < _LARGEST:
         raise ValueError("the sum is too large")
-    return found
+    return total
 
 
 def _extreme(choose: Callable[[Sequence[Any]], Any], name: str) -> Callable[[Sequence[Any]], Any]:
@@ -189,11 +189,11 @@ def _extreme(choose: Callable[[Sequence[Any]], Any], name: str) -> Callable[[Seq
 
 def _sorted(values: Sequence[Any]) -> bool:
     _check_comparable(values, "isSorted")
-    return all(one <= following for one, following in pairwise(values))
+    return all(value <= following for value, following in pairwise(values))
 
 
 def _check_comparable(values: Sequence[Any], name: str) -> None:
-    types = {float if isinstance(one, int) else type(one) for one in values}
+    types = {float if isinstance(value, int) else type(value) for value in values}
     if len(types) > 1 or types & {dict, list, type(None)}:
         raise ValueError(f"{name}() needs items of one type that can be compared")
 

@@ -29,18 +29,18 @@ _RESERVED: Final = frozenset(
 def check_refs(refs: Sequence[ResourceRef], findings: Findings) -> None:
     """Note names that no expression could use, and those that are given twice."""
     seen: dict[str, ResourceRef] = {}
-    for one in refs:
-        name = shown_name(one.ref)
-        if not _IDENTIFIER.fullmatch(one.ref) or one.ref in _RESERVED:
+    for ref in refs:
+        name = shown_name(ref.ref)
+        if not _IDENTIFIER.fullmatch(ref.ref) or ref.ref in _RESERVED:
             message = (
                 f"no expression can use {name!r} as a name; write letters, digits and _, and no "
                 "word of CEL"
             )
-            findings.error("InvalidRef", message, one.place)
-        elif one.ref in seen:
-            message = f"{name} is the ref of two objects, first in {seen[one.ref].place}"
-            findings.error("InvalidRef", message, one.place)
-        seen.setdefault(one.ref, one)
+            findings.error("InvalidRef", message, ref.place)
+        elif ref.ref in seen:
+            message = f"{name} is the ref of two objects, first in {seen[ref.ref].place}"
+            findings.error("InvalidRef", message, ref.place)
+        seen.setdefault(ref.ref, ref)
 
 
 def usable(name: str) -> bool:
@@ -67,15 +67,15 @@ def compile_error(text: str, expression: str, refs: Collection[str]) -> str:
         expression: The expression.
         refs: The names that it may refer to.
     """
-    found = _UNDECLARED.search(text)
-    if found:
-        where = _line(int(found[1]), expression)
-        return f"{_unknown(found[3], int(found[1]), int(found[2]), expression, refs)}{where}"
-    found = _ERROR.search(text)
-    if found:
-        column = f"column {found[2]}"
-        where = f"line {found[1]}, {column}" if "\n" in expression.strip() else column
-        return f"not valid CEL ({where}): {_EXPECTING.sub('', found[3])}"
+    match = _UNDECLARED.search(text)
+    if match:
+        where = _line(int(match[1]), expression)
+        return f"{_unknown(match[3], int(match[1]), int(match[2]), expression, refs)}{where}"
+    match = _ERROR.search(text)
+    if match:
+        column = f"column {match[2]}"
+        where = f"line {match[1]}, {column}" if "\n" in expression.strip() else column
+        return f"not valid CEL ({where}): {_EXPECTING.sub('', match[3])}"
     return f"not valid CEL: {text.partition(chr(10))[0] or 'no reason given'}"
 
 
@@ -84,19 +84,19 @@ def evaluation_error(text: str) -> str:
     said = _CODE.sub("", _CODE.sub("", text.partition("\n")[0]))
     if "Iteration budget exceeded" in said:
         return "takes too many steps"
-    if found := _KEY.search(said):
-        return f"there is no field {found[1].strip(chr(34))}"
-    if found := _INDEX.search(said):
-        return f"there is no item {found[1]} in a list of {found[2]}"
-    if found := _OVERLOAD.search(said):
-        return _no_overload(found[1], found[2])
+    if match := _KEY.search(said):
+        return f"there is no field {match[1].strip(chr(34))}"
+    if match := _INDEX.search(said):
+        return f"there is no item {match[1]} in a list of {match[2]}"
+    if match := _OVERLOAD.search(said):
+        return _no_overload(match[1], match[2])
     return f"cannot be evaluated: {said}"
 
 
 def absent_ref(text: str) -> str:
     """Return the name of the object that does not exist, if that is the error; else empty."""
-    found = _ABSENT.search(text)
-    return found[1] if found else ""
+    match = _ABSENT.search(text)
+    return match[1] if match else ""
 
 
 def _unknown(name: str, line: int, column: int, expression: str, refs: Collection[str]) -> str:
@@ -105,9 +105,9 @@ def _unknown(name: str, line: int, column: int, expression: str, refs: Collectio
     shown = shown_name(name if called else root)
     if called and name in MISSING:
         return f"the function {shown} of Kubernetes is not supported here"
-    known = {one.function for one in OVERLOADS} if called else refs
+    names = {overload.function for overload in OVERLOADS} if called else refs
     what = "function" if called else "name"
-    if advice := did_you_mean(root, known):
+    if advice := did_you_mean(root, names):
         return f"unknown {what} {shown}; {advice}"
     if called:
         return f"unknown function {shown}"
@@ -134,8 +134,8 @@ def _no_overload(function: str, types: str) -> str:
 
 
 def _types(text: str) -> Iterator[str]:
-    for one in filter(None, text.split(", ")):
-        yield {"int64": "int", "uint64": "uint", "null_type": "null"}.get(one, one)
+    for name in filter(None, text.split(", ")):
+        yield {"int64": "int", "uint64": "uint", "null_type": "null"}.get(name, name)
 
 
 JsonObject = dict[str, object]

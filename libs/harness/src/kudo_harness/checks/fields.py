@@ -68,7 +68,7 @@ async def check_fields(client: Client, suite: Suite, kinds: Kinds, findings: Fin
     try:
         async with asyncio.timeout(_SECONDS):
             paths = await published_paths(client) if by_version else {}
-            for version in [one for one in by_version if paths.get(one)][:_MOST_GROUPS]:
+            for version in [version for version in by_version if paths.get(version)][:_MOST_GROUPS]:
                 schemas = await schemas_at(client, paths[version])
                 for resource, document in by_version[version]:
                     unlike = islice(schemas.unlike(resource, document.value), _MOST_OF_ONE)
@@ -92,11 +92,11 @@ def _asserted(suite: Suite, kinds: Kinds) -> Iterator[_Asserted]:
 
 
 def _note(kind: Resource, document: Document, unlike: Iterable[Unlike], findings: Findings) -> None:
-    for one in unlike:
-        about = f"{path_text(one.about)} of {kind.kind}" if one.about else kind.kind
-        advice = f"; {one.advice}" if one.advice else ""
-        message = f"{about} {one.text}, so this can never match{advice}"
-        findings.warning("UnlikeSchema", message, document.place(*one.path))
+    for difference in unlike:
+        about = f"{path_text(difference.about)} of {kind.kind}" if difference.about else kind.kind
+        advice = f"; {difference.advice}" if difference.advice else ""
+        message = f"{about} {difference.text}, so this can never match{advice}"
+        findings.warning("UnlikeSchema", message, document.place(*difference.path))
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,9 +112,9 @@ class Schemas:
             yield from self._compare(schema, value, ())
 
     def _of_kind(self, kind: Resource) -> Schema | None:
-        wanted = {"group": kind.group, "version": kind.version, "kind": kind.kind}
+        identity = {"group": kind.group, "version": kind.version, "kind": kind.kind}
         for schema in self.by_name.values():
-            if wanted in schema.get("x-kubernetes-group-version-kind", ()):
+            if identity in schema.get("x-kubernetes-group-version-kind", ()):
                 return schema
         return None
 
@@ -137,11 +137,11 @@ class Schemas:
         others = schema.get("additionalProperties")
         if not properties and not others:
             return
-        for key, one in value.items():
+        for key, item in value.items():
             if key in properties:
-                yield from self._compare(properties[key], one, (*path, key))
+                yield from self._compare(properties[key], item, (*path, key))
             elif isinstance(others, Mapping):
-                yield from self._compare(others, one, (*path, key))
+                yield from self._compare(others, item, (*path, key))
             elif not others:
                 advice = did_you_mean(key, properties)
                 yield Unlike((*path, key), path, f"has no field {shown_name(key)}", advice)
@@ -176,8 +176,8 @@ async def schemas_at(client: Client, url: str) -> Schemas:
         KubeError: the API server did not answer.
     """
     path, _, query = url.partition("?")
-    found = await client.raw("GET", path, query=dict(parse_qsl(query)))
-    return Schemas((found.get("components") or {}).get("schemas") or {})
+    document = await client.raw("GET", path, query=dict(parse_qsl(query)))
+    return Schemas((document.get("components") or {}).get("schemas") or {})
 
 
 def _is_of(kind: object, value: object) -> bool:

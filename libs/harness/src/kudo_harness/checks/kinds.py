@@ -59,11 +59,11 @@ async def known_kinds(client: Client) -> Kinds:
     Raises:
         KubeError: discovery failed.
     """
-    found = await Discovery(client).all_resources()
-    return Kinds({(one.api_version, one.kind): one for one in found})
+    resources = await Discovery(client).all_resources()
+    return Kinds({(resource.api_version, resource.kind): resource for resource in resources})
 
 
-def advice(unknown: Kind, known: Collection[Kind]) -> str:
+def advice(unknown: Kind, kinds: Collection[Kind]) -> str:
     """Return which known kind is probably meant; empty if none is alike.
 
     A kind of the same name comes first: versions and groups change more often than people mistype.
@@ -72,17 +72,18 @@ def advice(unknown: Kind, known: Collection[Kind]) -> str:
     if kind == "List" and api_version == "v1":
         return "write its items as documents of their own, with --- between them"
     group, _ = split_api_version(api_version)
-    same = sorted(one for one, name in known if name == kind)
+    same = sorted(version for version, name in kinds if name == kind)
     if same:
-        ours = [one for one in same if split_api_version(one)[0] == group]
+        ours = [version for version in same if split_api_version(version)[0] == group]
         return f"the cluster has {kind} in {' and '.join((ours or same)[:3])}"
     for near_names in (
-        {name for one, name in known if one == api_version},
-        {name for _, name in known},
+        {name for version, name in kinds if version == api_version},
+        {name for _, name in kinds},
     ):
         for near in closest(kind, near_names):
             where = min(
-                (one for one, name in known if name == near), key=lambda one: one != api_version
+                (version for version, name in kinds if name == near),
+                key=lambda version: version != api_version,
             )
             return f"did you mean {near}{'' if where == api_version else f' in {where}'}?"
     return ""
@@ -248,7 +249,7 @@ class _Use:
 
 
 @dataclass(slots=True)
-class _Known:
+class _Available:
     """What is known at a moment of a run.
 
     Attributes:
@@ -274,41 +275,43 @@ class _Check:
     warned: set[Kind] = field(default_factory=set)
     """Kinds that may come later: one warning is enough, a suite for KUDO has dozens of asserts."""
 
-    def case(self, case: Case, known: _Known) -> None:
+    def case(self, case: Case, available: _Available) -> None:
         for step in case.steps:
             options = step.options
             commands = options.commands if options else ()
             elsewhere = options is not None and bool(options.kubeconfig or options.context)
-            known.after(commands)
-            known.open = known.open or any(one.role is Role.APPLY for one in step.downloads)
+            available.after(commands)
+            available.open = available.open or any(
+                download.role is Role.APPLY for download in step.downloads
+            )
             if elsewhere:
                 # The kinds of another cluster are not known, nor does it change those of this one.
                 continue
             for document in step.objects.apply:
-                known.kinds.update(defined_by(document))
+                available.kinds.update(defined_by(document))
             for use in _uses_before(step):
-                self.use(use, known)
-            known.open = known.open or any(map(object_may_create, step.objects.apply))
+                self.use(use, available)
+            available.open = available.open or any(map(object_may_create, step.objects.apply))
             for use in _uses_after(step):
-                self.use(use, known)
+                self.use(use, available)
 
-    def use(self, use: _Use, known: _Known) -> None:
-        if use.kind in known.kinds:
+    def use(self, use: _Use, available: _Available) -> None:
+        if use.kind in available.kinds:
             return
         api_version, kind = use.kind
         group, _ = split_api_version(api_version)
         if use.kind not in self.advised:
-            self.advised[use.kind] = advice(use.kind, known.kinds)
+            self.advised[use.kind] = advice(use.kind, available.kinds)
         name = f"{shown_name(kind)} in {shown_name(api_version)}"
-        served = any(each[0] == api_version for each in known.kinds)
+        served = any(each[0] == api_version for each in available.kinds)
         place = use.places[1 if served else 0]
-        if group == names.GROUP and not self._has_kudo(known):
+        if group == names.GROUP and not self._has_kudo(available):
             text = f"KUDO is not installed in the cluster, so there is no {name} and {use.effect}"
             more = "; add `kubectl kudo init` to the commands of the suite, or startKUDO: true"
         else:
             text = f"the cluster has no kind {name}, so {use.effect}"
             more = f"; {self.advised[use.kind]}" if self.advised[use.kind] else ""
-        if known.open and group not in BUILT_IN_GROUPS:
+        if available.open and group not in BUILT_IN_GROUPS:
             text += ", unless something before this step creates its CRD"
             if use.kind not in self.warned:
                 self.warned.add(use.kind)
@@ -316,8 +319,8 @@ class _Check:
         else:
             self.findings.error("UnknownKind", text + more, place)
 
-    def _has_kudo(self, known: _Known) -> bool:
-        return any(api_version.startswith(f"{names.GROUP}/") for api_version, _ in known.kinds)
+    def _has_kudo(self, available: _Available) -> bool:
+        return any(api_version.startswith(f"{names.GROUP}/") for api_version, _ in available.kinds)
 
 
 def check_kinds(suite: Suite, kinds: Kinds, findings: Findings, *, kudo_installed: bool) -> None:
@@ -329,29 +332,29 @@ def check_kinds(suite: Suite, kinds: Kinds, findings: Findings, *, kudo_installe
         findings: Where unknown kinds are noted, with file and line.
         kudo_installed: Whether the run installs KUDO before the cases.
     """
-    known = _Known(set(kinds.served))
+    available = _Available(set(kinds.served))
     if kudo_installed:
-        known.kinds.update(_KUDO)
+        available.kinds.update(_KUDO)
     check = _Check(findings)
     files = FileReader(findings)
     crds = list(crds_of(suite.options, files))
     manifests = list(manifests_of(suite.options, files))
     for document in (*crds, *manifests):
-        known.kinds.update(defined_by(document))
-    known.open = any(is_url(text.value) for text in suite.options.manifest_dirs)
+        available.kinds.update(defined_by(document))
+    available.open = any(is_url(text.value) for text in suite.options.manifest_dirs)
     for document in (*crds, *manifests):
-        check.use(_of_document(document, _APPLY), known)
-    known.open = known.open or any(map(object_may_create, manifests))
-    known.after(suite.options.commands)
+        check.use(_of_document(document, _APPLY), available)
+    available.open = available.open or any(map(object_may_create, manifests))
+    available.after(suite.options.commands)
     for folder in suite.test_dirs:
         for case in folder.cases:
-            check.case(case, _Known(set(known.kinds), known.open))
+            check.case(case, _Available(set(available.kinds), available.open))
 
 
 def _uses_before(step: Step) -> Iterator[_Use]:
     """Yield what a step needs until it has applied its objects, and for its faults."""
-    for one in step.options.delete if step.options else ():
-        yield _Use((one.api_version, one.kind), _DELETE, (one.place, one.place))
+    for deletion in step.options.delete if step.options else ():
+        yield _Use((deletion.api_version, deletion.kind), _DELETE, (deletion.place, deletion.place))
     yield from (_of_document(document, _APPLY) for document in step.objects.apply)
     for fault in step.options.faults if step.options else ():
         if isinstance(fault.action, RefuseWrites):

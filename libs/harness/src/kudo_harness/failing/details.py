@@ -123,10 +123,10 @@ async def event_lines(client: Client, obj: JsonObject, redactor: Redactor) -> li
     namespace, uid = metadata.get("namespace") or "default", metadata.get("uid")
     if not uid:
         return []
-    found = await first_page(client, EVENTS, namespace, field_selector=f"involvedObject.uid={uid}")
+    events = await first_page(client, EVENTS, namespace, field_selector=f"involvedObject.uid={uid}")
     # Several events have the same second.
-    found.sort(key=lambda event: (_last_seen(event), _written(event)))
-    return [redactor.text(_event_line(event)) for event in found[-_MOST_EVENTS:]]
+    events.sort(key=lambda event: (_last_seen(event), _written(event)))
+    return [redactor.text(_event_line(event)) for event in events[-_MOST_EVENTS:]]
 
 
 def _last_seen(event: JsonObject) -> str:
@@ -174,13 +174,13 @@ async def others_of_kind(
 ) -> list[str]:
     """Return the names of the kind that there are, nearest first."""
     where = failed.namespace(namespace) if resource.namespaced else None
-    found = await first_page(client, resource, where, metadata_only=True)
-    if not found:
+    objects = await first_page(client, resource, where, metadata_only=True)
+    if not objects:
         return [f"no {failed.kind} at all"]
     if failed.name:
-        names = _nearest_first(failed.name, (str(one["metadata"]["name"]) for one in found))
+        names = _nearest_first(failed.name, (str(obj["metadata"]["name"]) for obj in objects))
         return [f"{failed.kind} {name}" for name in names[:_MOST_NAMES]] + _more(names)
-    lines = [f"{failed.kind} {one['metadata']['name']}{_labels(one)}" for one in found]
+    lines = [f"{failed.kind} {obj['metadata']['name']}{_labels(obj)}" for obj in objects]
     return lines[:_MOST_NAMES] + _more(lines)
 
 
@@ -205,14 +205,16 @@ async def _in_other_namespaces(
         return []
     selector = f"metadata.name={failed.name}"
     try:
-        found = await first_page(
+        objects = await first_page(
             client, resource, None, field_selector=selector, metadata_only=True
         )
     except KubeError:  # not everybody may read all namespaces
         return []
-    others = [str(one["metadata"].get("namespace")) for one in found]
+    others = [str(obj["metadata"].get("namespace")) for obj in objects]
     return [
-        f"{failed.kind} {failed.name} in namespace {one}" for one in others if one != namespace
+        f"{failed.kind} {failed.name} in namespace {other}"
+        for other in others
+        if other != namespace
     ][:_MOST_NAMES]
 
 
@@ -234,30 +236,30 @@ async def _of_other_kinds(
             except KubeError:
                 return False
 
-    found = await asyncio.gather(*map(has, kinds))
+    results = await asyncio.gather(*map(has, kinds))
     return [
         f"{kind.kind} {failed.name} ({kind.api_version})"
-        for kind, there in zip(kinds, found, strict=True)
-        if there
+        for kind, exists in zip(kinds, results, strict=True)
+        if exists
     ]
 
 
 def _searched(resources: Iterable[Resource], own: Resource) -> Sequence[Resource]:
     """Return the kinds in which the name is looked for, those of workloads first."""
-    found: dict[tuple[str, str], Resource] = {}
-    for one in resources:
-        usual = one.namespaced and one.verbs >= {"list", "create", "delete"}
-        if usual and one.kind not in {own.kind, "Event"}:
-            found.setdefault((one.group, one.kind), one)
-    return sorted(found.values(), key=lambda one: (one.group not in {"", "apps"}, one.group))[
-        :_MOST_KINDS
-    ]
+    by_kind: dict[tuple[str, str], Resource] = {}
+    for resource in resources:
+        usual = resource.namespaced and resource.verbs >= {"list", "create", "delete"}
+        if usual and resource.kind not in {own.kind, "Event"}:
+            by_kind.setdefault((resource.group, resource.kind), resource)
+    return sorted(
+        by_kind.values(), key=lambda resource: (resource.group not in {"", "apps"}, resource.group)
+    )[:_MOST_KINDS]
 
 
 def _nearest_first(name: str, names: Iterable[str]) -> list[str]:
-    known = sorted(names)
-    near = closest(name, known, most=_MOST_NAMES)
-    return [*near, *(one for one in known if one not in near)]
+    ordered = sorted(names)
+    near = closest(name, ordered, most=_MOST_NAMES)
+    return [*near, *(other for other in ordered if other not in near)]
 
 
 def _more(names: Sequence[str]) -> list[str]:

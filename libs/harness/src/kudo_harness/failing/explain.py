@@ -59,10 +59,12 @@ async def explain(host: Host, client: Client, namespace: str, failed: FailedAsse
     names = {failed.kind, failed.name, _name(candidate)}
     redactor = await redactor_of(client, _namespace(candidate) or namespace, names)
     redactor.learn([bounded(candidate)])
-    differences = [discreet(one) for one in match.differences]
+    differences = [discreet(difference) for difference in match.differences]
     if failed.forbidden or not differences:
         return await _forbidden(host, client, failed, candidate, redactor)
-    paths = [path_in_object(document.value, candidate, one.path) for one in differences]
+    paths = [
+        path_in_object(document.value, candidate, difference.path) for difference in differences
+    ]
     first, *further = differences
     return Failure(
         redactor.known.replace(f"{first.place}: {_title(failed, candidate)}: {_line(first)}"),
@@ -95,9 +97,9 @@ async def explain_expressions(
     """
     redactor = await redactor_of(client, namespace, map(_name, objects.values()))
     redactor.learn(map(bounded, objects.values()))
-    texts = [redactor.known.replace(str(one)) for one in failed]
+    texts = [redactor.known.replace(str(expression)) for expression in failed]
     used = [
-        obj for ref, obj in objects.items() if any(ref in one.expression.value for one in failed)
+        obj for ref, obj in objects.items() if any(ref in each.expression.value for each in failed)
     ]
     sections = [Section("Further expressions", tuple(texts[1:]))]
     for obj in used[:2]:
@@ -108,7 +110,7 @@ async def explain_expressions(
 def joined(failures: Sequence[Failure]) -> Failure:
     """Return several failures of one step as one; the first is its message."""
     first, *others = failures
-    also = [f"Also: {one.message}\n{one.details}".rstrip() for one in others]
+    also = [f"Also: {failure.message}\n{failure.details}".rstrip() for failure in others]
     return Failure(first.message, "\n\n".join(filter(None, (first.details, *also))))
 
 
@@ -189,7 +191,7 @@ def _line(difference: Difference) -> str:
 
 
 def _text(sections: Iterable[Section], redactor: Redactor) -> str:
-    return redactor.known.replace("\n".join(str(one) for one in sections if one.lines))
+    return redactor.known.replace("\n".join(str(section) for section in sections if section.lines))
 
 
 def _namespace(obj: JsonObject) -> str:

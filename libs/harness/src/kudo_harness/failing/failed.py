@@ -65,8 +65,10 @@ class FailedAssert:
 
     @property
     def labels(self) -> dict[str, str]:
-        found = self._metadata.get("labels")
-        return {str(key): str(one) for key, one in found.items()} if isinstance(found, dict) else {}
+        labels = self._metadata.get("labels")
+        if not isinstance(labels, dict):
+            return {}
+        return {str(key): str(value) for key, value in labels.items()}
 
     def namespace(self, of_case: str) -> str:
         """Return the namespace in which the object is looked for."""
@@ -74,8 +76,8 @@ class FailedAssert:
 
     @property
     def _metadata(self) -> dict[str, object]:
-        found = self.document.value.get("metadata")
-        return found if isinstance(found, dict) else {}
+        metadata = self.document.value.get("metadata")
+        return metadata if isinstance(metadata, dict) else {}
 
 
 _MOST: Final = 20
@@ -94,7 +96,7 @@ _HOLDS: Final = (
 
 def discreet(difference: Difference) -> Difference:
     """Return a difference without its values, if the name of a field says that they are secret."""
-    secret = any(isinstance(one, str) and is_sensitive(one) for one in difference.path)
+    secret = any(isinstance(element, str) and is_sensitive(element) for element in difference.path)
     return replace(difference, secret=difference.secret or secret)
 
 
@@ -111,8 +113,8 @@ def by_name_lines(document: Document, match: Match) -> tuple[str, ...]:
     Lists are compared by position unless a suite says otherwise, as in kuttl. So an assert on one
     of several conditions fails by the length of the list, which says nothing of that condition.
     """
-    found = match.differences
-    if match.candidate is None or not any(map(_of_list, found)):
+    by_position = match.differences
+    if match.candidate is None or not any(map(_of_list, by_position)):
         return ()
     try:
         by_name = best_match(document, [match.candidate], ListMatching.NAME).differences
@@ -120,9 +122,11 @@ def by_name_lines(document: Document, match: Match) -> tuple[str, ...]:
         return ()
     if not by_name:
         return (_HOLDS,)
-    if {one.path for one in by_name} >= {one.path for one in found}:
+    if {difference.path for difference in by_name} >= {
+        difference.path for difference in by_position
+    }:
         return ()
-    return further_lines([discreet(one) for one in by_name])
+    return further_lines([discreet(difference) for difference in by_name])
 
 
 def _of_list(difference: Difference) -> bool:
@@ -132,22 +136,22 @@ def _of_list(difference: Difference) -> bool:
 
 def matched_values(document: Document) -> list[tuple[str, Place, str]]:
     """Return path, place and value of the fields that matched, those of the identity left out."""
-    found = []
+    matched = []
     for path, value in islice(_leaves(document.value, ()), _MOST):
         secret = is_secret(document.value.get("kind"), path)
         shown = "as it says" if secret else shown_value(value)
-        found.append((path_text(path), document.place(*path), shown))
-    return found
+        matched.append((path_text(path), document.place(*path), shown))
+    return matched
 
 
 def _leaves(value: object, path: Path) -> Iterator[tuple[Path, object]]:
     if path in _IDENTITY or path[:2] == ("metadata", "labels"):
         return
     if isinstance(value, dict) and value:
-        for key, one in value.items():
-            yield from _leaves(one, (*path, str(key)))
+        for key, item in value.items():
+            yield from _leaves(item, (*path, str(key)))
     elif isinstance(value, list) and value:
-        for index, one in enumerate(value):
-            yield from _leaves(one, (*path, index))
+        for index, item in enumerate(value):
+            yield from _leaves(item, (*path, index))
     elif path:
         yield path, value

@@ -60,19 +60,19 @@ def path_in_object(expected: object, actual: object, path: Path) -> Path:
 
     Only the indexes of lists differ, where items are compared by name.
     """
-    found: list[str | int] = []
+    elements: list[str | int] = []
     for place, element in enumerate(path):
         if isinstance(element, int) and isinstance(expected, list) and isinstance(actual, list):
             expected = expected[element] if element < len(expected) else None
             rest = path[place + 1 :]
             index = _same_item(expected, actual, element, rest)
             actual = actual[index] if index < len(actual) else None
-            found.append(index)
+            elements.append(index)
         else:
             expected = expected.get(element) if isinstance(expected, dict) else None
             actual = actual.get(element) if isinstance(actual, dict) else None
-            found.append(element)
-    return tuple(found)
+            elements.append(element)
+    return tuple(elements)
 
 
 def _same_item(expected: object, actual: list[object], index: int, rest: Path) -> int:
@@ -93,8 +93,8 @@ def _readable(obj: JsonObject) -> JsonObject:
     kept = {key: value for key, value in obj["metadata"].items() if key != "managedFields"}
     annotations = kept.get("annotations")
     if isinstance(annotations, dict):
-        own = {key: one for key, one in annotations.items() if key not in COPIES}
-        kept = {key: one for key, one in kept.items() if key != "annotations"}
+        own = {key: value for key, value in annotations.items() if key not in COPIES}
+        kept = {key: value for key, value in kept.items() if key != "annotations"}
         kept |= {"annotations": own} if own else {}
     return {**obj, "metadata": kept}
 
@@ -155,10 +155,10 @@ def _chosen(document: Document, paths: Sequence[Path], count: int) -> set[int]:
     if count <= MOST_LINES:
         return set(range(1, count + 1))
     chosen: set[int] = set()
-    for wanted in _wanted(document, paths, count):
+    for line in _wanted(document, paths, count):
         if len(chosen) >= MOST_LINES:
             break
-        chosen.add(wanted)
+        chosen.add(line)
     return chosen
 
 

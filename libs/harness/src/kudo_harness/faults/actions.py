@@ -33,14 +33,14 @@ async def delete_pods(client: Client, namespace: str, labels: Mapping[str, str])
     Waits for the first one: a plan that was just started has none yet.
     """
     selector = ",".join(f"{name}={value}" for name, value in labels.items())
-    found: list[_Pod] = []
+    pods: list[_Pod] = []
     while True:
-        found = await _pods(client, namespace, selector)
-        if found:
+        pods = await _pods(client, namespace, selector)
+        if pods:
             break
         await asyncio.sleep(_POLL)
-    await _delete(client, found)
-    uids = _uids(found)
+    await _delete(client, pods)
+    uids = _uids(pods)
     while True:
         if not uids & _uids(await _pods(client, namespace, selector)):
             return len(uids)
@@ -54,11 +54,11 @@ async def restart_pods(client: Client, service: str) -> None:
         HarnessError: there are none, or others do not become ready.
     """
     selector = f"app.kubernetes.io/name=kudo,app.kubernetes.io/component={service}"
-    found = await _pods(client, None, selector)
-    if not found:
+    before = await _pods(client, None, selector)
+    if not before:
         raise HarnessError(f"no pod of the {service} of KUDO: none has the labels {selector}")
-    await _delete(client, found, grace=0)
-    old = _uids(found)
+    await _delete(client, before, grace=0)
+    old = _uids(before)
     deadline = time.monotonic() + _RESTART_SECONDS
     while True:
         pods = await _pods(client, None, selector)
@@ -96,7 +96,9 @@ def _uids(pods: list[_Pod]) -> set[str]:
 
 def _ready(pod: _Pod) -> bool:
     conditions = pod.get("status", {}).get("conditions") or ()
-    return any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
+    return any(
+        condition["type"] == "Ready" and condition["status"] == "True" for condition in conditions
+    )
 
 
 _GROUP: Final = "admissionregistration.k8s.io"
@@ -147,8 +149,8 @@ async def refusing(
 
 
 async def _owner(client: Client, namespace: str) -> dict[str, Any]:
-    found = await client.get(NAMESPACES, namespace)
-    uid = found["metadata"]["uid"]
+    obj = await client.get(NAMESPACES, namespace)
+    uid = obj["metadata"]["uid"]
     return {"apiVersion": "v1", "kind": "Namespace", "name": namespace, "uid": uid}
 
 

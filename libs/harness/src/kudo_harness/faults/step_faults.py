@@ -82,8 +82,8 @@ async def _watched(
                 yield _difference(when, [change.object], lists)
 
 
-def _difference(when: Document, found: list[dict[str, Any]], lists: ListMatching) -> str:
-    match = best_match(when, found, lists)
+def _difference(when: Document, objects: list[dict[str, Any]], lists: ListMatching) -> str:
+    match = best_match(when, objects, lists)
     if match.holds:
         return ""
     if match.candidate is None:
@@ -260,18 +260,18 @@ class StepFaults:
         """Wait until faults have happened, or one of them has failed."""
         try:
             async with asyncio.timeout(seconds):
-                while any(one.pending for one in running):
-                    for one in _failed(running):
-                        await self._ended(one)
+                while any(fault.pending for fault in running):
+                    for fault in _failed(running):
+                        await self._ended(fault)
                     await asyncio.sleep(_POLL)
         except TimeoutError:
-            late = next(one for one in running if one.pending)
+            late = next(fault for fault in running if fault.pending)
             why = f": {late.waiting}" if late.waiting else ""
             raise HarnessError(
                 f"{late.fault.place}: the fault was not caused within {seconds:.0f} s{why}"
             ) from None
-        for one in _failed(running):
-            await self._ended(one)
+        for fault in _failed(running):
+            await self._ended(fault)
 
     async def _ended(self, running: _Running) -> None:
         """Wait until a fault is over and undone.
@@ -300,7 +300,7 @@ async def _looked(running: _Running, seconds: float) -> None:
 
 
 def _failed(running: list[_Running]) -> Iterator[_Running]:
-    for one in running:
-        task = one.task
+    for fault in running:
+        task = fault.task
         if task is not None and task.done() and (task.cancelled() or task.exception()):
-            yield one
+            yield fault

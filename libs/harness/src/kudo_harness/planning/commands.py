@@ -99,8 +99,8 @@ def without_prefix(words: list[str]) -> list[str]:
 
 
 def _commands(line: str) -> tuple[tuple[str, ...], ...]:
-    found = (_words(part) for part in _parts(line))
-    return tuple(tuple(words) for words in found if words)
+    commands = (_words(part) for part in _parts(line))
+    return tuple(tuple(words) for words in commands if words)
 
 
 def _parts(line: str) -> list[str]:
@@ -194,9 +194,9 @@ class CommandPlanner:
         return (PlannedCommand(command, verdict.action),)
 
     def _script(self, command: Command, script: str) -> tuple[PlannedCommand, ...]:
-        found = list(script_lines(script))
+        lines = list(script_lines(script))
         dropped, actions = [], []
-        for line in found:
+        for line in lines:
             for words in line.commands:
                 verdict = self._verdict(list(words), command)
                 if verdict.runs:
@@ -210,7 +210,7 @@ class CommandPlanner:
         if not dropped:
             return (PlannedCommand(command),)
         action = Action.INSTALL_KUDO if Action.INSTALL_KUDO in actions else Action.SKIP
-        if len(dropped) == len(found):
+        if len(dropped) == len(lines):
             return (PlannedCommand(command, action),)
         rest = replace(command, command="", script=without_lines(script, dropped), namespaced=False)
         first = (PlannedCommand(command, action),) if action is Action.INSTALL_KUDO else ()

@@ -56,10 +56,10 @@ class KindConfig:
         content = FileReader(self.findings).text(self.folder / path.value, path.place)
         if content is None:
             return (PlannedNode(),)
-        found = read_documents(path.value, content, self.findings, DEFAULT_LIMITS)
-        if not found:
+        documents = read_documents(path.value, content, self.findings, DEFAULT_LIMITS)
+        if not documents:
             return (PlannedNode(),)
-        nodes = self._nodes(found[0])
+        nodes = self._nodes(documents[0])
         several = f"{len(nodes)} simulated nodes" if len(nodes) > 1 else "one simulated node"
         self.lines.append(Mapped(path.place, f"kindConfig: {path.value}", several))
         return nodes
@@ -76,10 +76,10 @@ class KindConfig:
             message = f"more than {MOST_NODES} nodes cannot be simulated"
             fields.error("SuiteTooLarge", message, "nodes")
             return (PlannedNode(),)
-        found = [self._node(fields, n, item) for n, item in enumerate(items)]
-        workers = [node for role, node in found if role == "worker"]
+        by_role = [self._node(fields, n, item) for n, item in enumerate(items)]
+        workers = [node for role, node in by_role if role == "worker"]
         # Without workers kind schedules pods to the node of the control plane.
-        return tuple(workers or [node for _, node in found[:1]] or [PlannedNode()])
+        return tuple(workers or [node for _, node in by_role[:1]] or [PlannedNode()])
 
     def _node(self, outer: Fields, n: int, item: object) -> tuple[str, PlannedNode]:
         fields = Fields.of(outer.reading, ("nodes", n), item, _KNOWN_NODE, strict=True)

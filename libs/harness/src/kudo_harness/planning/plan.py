@@ -154,10 +154,10 @@ class Plan:
     @property
     def installs_kudo(self) -> bool:
         """Whether a command of the suite has KUDO installed by the harness."""
-        return any(one.action is Action.INSTALL_KUDO for one in self.commands)
+        return any(planned.action is Action.INSTALL_KUDO for planned in self.commands)
 
     @property
     def steps_install_kudo(self) -> bool:
         """Whether a command of a step has KUDO installed by the harness."""
-        found = (one for planned in self.steps.values() for one in planned)
-        return any(one.action is Action.INSTALL_KUDO for one in found)
+        every = (command for planned in self.steps.values() for command in planned)
+        return any(command.action is Action.INSTALL_KUDO for command in every)

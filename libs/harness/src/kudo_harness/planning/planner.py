@@ -140,7 +140,9 @@ class _Planner:
             findings=self.findings,
             lines=self.lines,
         )
-        commands = [one for each in self.of_file.commands for one in planner.plan(each)]
+        commands = [
+            planned for command in self.of_file.commands for planned in planner.plan(command)
+        ]
         steps = {}
         for command in _commands_of_cases(self.suite):
             planned = planner.plan(command)
@@ -196,7 +198,7 @@ class _Planner:
             asked=None,
             nodes=(),
             lines=tuple(self.lines),
-            commands=tuple(PlannedCommand(one) for one in self.of_file.commands),
+            commands=tuple(PlannedCommand(command) for command in self.of_file.commands),
             warnings=self.findings.sorted(),
             steps={},
         )

@@ -98,7 +98,7 @@ class Asserts:
 
     async def explain(self, result: Round) -> Failure:
         """Return why a round failed, the assert first that is nearest to holding."""
-        nearest_first = sorted(result.asserts, key=lambda one: one.weight)
+        nearest_first = sorted(result.asserts, key=lambda failed: failed.weight)
         failures = [
             await explain(self.host, self.cluster.client, self.namespace, failed)
             for failed in nearest_first[:_MOST_EXPLAINED]
@@ -156,9 +156,9 @@ class Asserts:
         metadata = metadata if isinstance(metadata, dict) else {}
         namespace = str(metadata.get("namespace") or self.namespace) if resource.namespaced else ""
         if name := metadata.get("name"):
-            found = await self.cluster.find(resource, namespace, str(name))
-            if found is not None:
-                yield [found]
+            obj = await self.cluster.find(resource, namespace, str(name))
+            if obj is not None:
+                yield [obj]
             return
         labels = metadata.get("labels")
         pages = self.cluster.client.pages(
@@ -176,11 +176,11 @@ class Asserts:
                 if resource is None:
                     continue
                 namespace = ref.namespace or self.namespace
-                found = await self.cluster.find(
+                obj = await self.cluster.find(
                     resource, namespace if resource.namespaced else "", ref.name
                 )
-                if found is not None:
-                    result.objects[ref.ref] = found
+                if obj is not None:
+                    result.objects[ref.ref] = obj
         except (KubeError, ValueError) as error:
             result.command = Failure(f"{self.expressions.refs[0].place}: {error}")
             return

@@ -98,7 +98,9 @@ class CaseRun:
                     self._clusters[step.index] = await self._cluster(step)
         except (KubeError, NamespaceNotReady, OSError, ValueError) as error:
             self._fail(f"the case cannot begin: {error}")
-            self._steps += [StepResult(one.title, skipped=_NO_NAMESPACE) for one in self.case.steps]
+            self._steps += [
+                StepResult(step.title, skipped=_NO_NAMESPACE) for step in self.case.steps
+            ]
             return False
         return True
 

@@ -137,26 +137,26 @@ class _Deleting:
     def _gone(self, made: MadeObject) -> None:
         self.record.gone(made)
         if made.is_namespace:
-            for one in self.record.objects_of(None):
-                if one.namespace == made.name and one.kubeconfig == made.kubeconfig:
-                    self.record.gone(one)
+            for inside in self.record.objects_of(None):
+                if inside.namespace == made.name and inside.kubeconfig == made.kubeconfig:
+                    self.record.gone(inside)
 
 
 async def _kept_by(cluster: Cluster, made: MadeObject) -> str:
     """Return what keeps an object, as the end of a sentence."""
     try:
-        found = await cluster.find(made.resource, made.namespace, made.name)
+        obj = await cluster.find(made.resource, made.namespace, made.name)
     except KubeError:
         return ""
-    if found is None:
+    if obj is None:
         return ""
-    if finalizers := found["metadata"].get("finalizers"):
+    if finalizers := obj["metadata"].get("finalizers"):
         return f"; finalizers: {', '.join(map(str, finalizers))}"
-    conditions = (found.get("status") or {}).get("conditions") or []
+    conditions = (obj.get("status") or {}).get("conditions") or []
     kept = [
-        str(one.get("message"))
-        for one in conditions
-        if one.get("status") == "True" and str(one.get("type")).startswith("Namespace")
+        str(condition.get("message"))
+        for condition in conditions
+        if condition.get("status") == "True" and str(condition.get("type")).startswith("Namespace")
     ]
     return f"; {kept[-1]}" if kept else ""
 
@@ -164,7 +164,7 @@ async def _kept_by(cluster: Cluster, made: MadeObject) -> str:
 def tell_left(record: Record, say: Callable[[str], None]) -> None:
     """Tell what is left, and the commands that delete it."""
     objects = record.objects_of(None)
-    inside = {(one.kubeconfig, one.name) for one in objects if one.is_namespace}
+    inside = {(made.kubeconfig, made.name) for made in objects if made.is_namespace}
     for made in objects:
         if (made.kubeconfig, made.namespace) in inside:
             continue  # deleted with its namespace

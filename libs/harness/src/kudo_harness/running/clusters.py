@@ -73,19 +73,21 @@ class Cluster:
             raise NotServed(await self._why_not(crd)) from None
 
     async def _until_known(self, version: str, kind: str) -> None:
-        async def known() -> bool:
+        async def is_served() -> bool:
             return await self.find_kind(version, kind) is not None
 
-        await until(known, every=_POLL)
+        await until(is_served, every=_POLL)
 
     async def _why_not(self, crd: JsonObject) -> str:
         name = str((crd.get("metadata") or {}).get("name") or "")
         text = f"the API server does not serve the kind of {name} after {CRD_SECONDS:.0f} s"
         try:
-            found = await self.client.raw("GET", f"{_CRDS}/{name}")
-            conditions = found["status"]["conditions"]
-            bad = [one for one in conditions if one["type"] != "Terminating"]
-            reasons = [str(one["message"]) for one in bad if one["status"] == "False"]
+            crd = await self.client.raw("GET", f"{_CRDS}/{name}")
+            conditions = crd["status"]["conditions"]
+            bad = [condition for condition in conditions if condition["type"] != "Terminating"]
+            reasons = [
+                str(condition["message"]) for condition in bad if condition["status"] == "False"
+            ]
         except (ApiError, KubeError, KeyError, TypeError):
             return text
         return ": ".join([text, *reasons[:1]])
@@ -157,12 +159,12 @@ class Clusters:
             ConfigError: the file does not exist or cannot be used.
         """
         async with self._lock:
-            known = self._known.get(str(kubeconfig))
-            if known is None:
+            cluster = self._known.get(str(kubeconfig))
+            if cluster is None:
                 config = load_config(kubeconfig, user_agent=self.user_agent)
                 client = await self._stack.enter_async_context(Client(config))
-                known = self._known[str(kubeconfig)] = Cluster.of(client, kubeconfig)
-            return known
+                cluster = self._known[str(kubeconfig)] = Cluster.of(client, kubeconfig)
+            return cluster
 
     async def of_step(
         self, options: StepOptions | None, folder: Path, variables: Mapping[str, str]

@@ -99,15 +99,17 @@ async def _case(case: Case, downloads: Downloads) -> Case:
 async def _step(step: Step, downloads: Downloads) -> Step:
     objects = step.objects
     for download in step.downloads:
-        found = await downloads.documents(download.url)
+        documents = await downloads.documents(download.url)
         objects = _with(
-            objects, download.role, [one for one in found if usable(one, downloads.findings)]
+            objects,
+            download.role,
+            [document for document in documents if usable(document, downloads.findings)],
         )
     return replace(step, objects=objects, downloads=())
 
 
-def _with(objects: Objects, role: Role, found: Iterable[Document]) -> Objects:
-    more = tuple(found)
+def _with(objects: Objects, role: Role, documents: Iterable[Document]) -> Objects:
+    more = tuple(documents)
     match role:
         case Role.APPLY:
             return replace(objects, apply=objects.apply + more)
@@ -163,7 +165,7 @@ async def fetch_cases(
     """
     findings = Findings()
     downloads = Downloads(download, findings)
-    found = []
+    unpacked = []
     for number, url in enumerate(urls):
         content = await downloads.content(url, _LIMITS.total_size)
         if content is None:
@@ -179,9 +181,9 @@ async def fetch_cases(
             message = f"{url.value} cannot be unpacked: {error.strerror or error}"
             findings.error("InvalidArchive", message, url.place)
         else:
-            found.append(UnpackedCases(url, _cases_in(root, url.value)))
+            unpacked.append(UnpackedCases(url, _cases_in(root, url.value)))
     findings.check()
-    return found
+    return unpacked
 
 
 def _write(files: PackageFiles, root: Path) -> None:

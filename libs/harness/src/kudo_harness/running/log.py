@@ -95,7 +95,7 @@ class SafeLog:
 
     def learn(self, objects: Iterable[JsonObject]) -> None:
         """Collect the secrets of objects that are about to be applied."""
-        self.redactor.learn(one for one in objects if one.get("kind") == "Secret")
+        self.redactor.learn(obj for obj in objects if obj.get("kind") == "Secret")
 
     def of(self, case: str, step: str) -> "StepLog":
         """Return the log of a step; of a case or of the suite where names are empty."""
@@ -125,8 +125,8 @@ class StepLog:
         lines = Lines()
 
         def line(text: str) -> None:
-            known = self.safe.redactor.known
-            self.safe.log.message(self.case, self.step, lines.redact(known.replace(text)))
+            secrets = self.safe.redactor.known
+            self.safe.log.message(self.case, self.step, lines.redact(secrets.replace(text)))
 
         return line
 

@@ -128,8 +128,8 @@ async def event_lines(client: Client, namespace: str) -> list[str]:
 
 
 def _moment(event: JsonObject) -> str:
-    found = event.get("lastTimestamp") or event.get("eventTime") or event.get("firstTimestamp")
-    return str(found or event["metadata"].get("creationTimestamp") or "")
+    time = event.get("lastTimestamp") or event.get("eventTime") or event.get("firstTimestamp")
+    return str(time or event["metadata"].get("creationTimestamp") or "")
 
 
 def _line(event: JsonObject) -> str:

@@ -192,10 +192,10 @@ async def delete_objects(cluster: Cluster, objects: Sequence[Existing], seconds:
     waiting = list(objects)
     try:
         async with asyncio.timeout(seconds):
-            waiting = [one for one in objects if not await delete(cluster, one)]
-            for one in tuple(waiting):
-                await until(partial(is_gone, cluster, one), every=_POLL)
-                waiting.remove(one)
+            waiting = [obj for obj in objects if not await delete(cluster, obj)]
+            for obj in tuple(waiting):
+                await until(partial(is_gone, cluster, obj), every=_POLL)
+                waiting.remove(obj)
     except TimeoutError:
         raise NotDeleted(f"still there after {seconds:.0f} s: {_listed(waiting)}") from None
     except KubeError as error:
@@ -222,8 +222,8 @@ async def delete(cluster: Cluster, obj: Existing) -> bool:
 
 async def is_gone(cluster: Cluster, obj: Existing) -> bool:
     """Return whether the object is gone, or another one has its name."""
-    found = await cluster.find(obj.resource, obj.namespace, obj.name)
-    return found is None or found["metadata"]["uid"] != obj.uid
+    current = await cluster.find(obj.resource, obj.namespace, obj.name)
+    return current is None or current["metadata"]["uid"] != obj.uid
 
 
 async def meant_by(cluster: Cluster, deletion: Deletion, namespace: str) -> list[Existing]:
@@ -236,10 +236,10 @@ async def meant_by(cluster: Cluster, deletion: Deletion, namespace: str) -> list
         resource = await cluster.find_kind(deletion.api_version, deletion.kind)
         if resource is None:
             return []
-        found = [one async for one in _meant(cluster, resource, deletion, namespace)]
+        objects = [obj async for obj in _meant(cluster, resource, deletion, namespace)]
     except (KubeError, ValueError) as error:
         raise NotDeleted(f"{deletion.place}: {error}") from error
-    return [_existing(resource, one) for one in found]
+    return [_existing(resource, obj) for obj in objects]
 
 
 async def _meant(
@@ -247,9 +247,9 @@ async def _meant(
 ) -> AsyncIterator[JsonObject]:
     where = (deletion.namespace or namespace) if resource.namespaced else ""
     if deletion.name:
-        found = await cluster.find(resource, where, deletion.name)
-        if found is not None:
-            yield found
+        obj = await cluster.find(resource, where, deletion.name)
+        if obj is not None:
+            yield obj
         return
     if not (where or deletion.labels):
         text = (
@@ -281,6 +281,6 @@ def _existing(resource: Resource, obj: JsonObject) -> Existing:
 
 
 def _listed(objects: Sequence[Existing]) -> str:
-    shown = ", ".join(str(one) for one in objects[:_SHOWN])
+    shown = ", ".join(str(obj) for obj in objects[:_SHOWN])
     more = len(objects) - _SHOWN
     return f"{shown} and {more} more" if more > 0 else shown

@@ -148,12 +148,12 @@ class Record:
 
     def objects_of(self, scope: str | None) -> list[MadeObject]:
         """Return the objects of a scope, or all, the newest first."""
-        found = [one for one in self.objects.values() if scope is None or one.scope == scope]
-        return sorted(found, key=lambda one: -one.number)
+        objects = [made for made in self.objects.values() if scope is None or made.scope == scope]
+        return sorted(objects, key=lambda made: -made.number)
 
     def groups_of(self, scope: str | None) -> list[MadeGroup]:
         """Return the process groups of a scope, or all."""
-        return [one for one in self.groups.values() if scope is None or one.scope == scope]
+        return [group for group in self.groups.values() if scope is None or group.scope == scope]
 
     @property
     def is_empty(self) -> bool:

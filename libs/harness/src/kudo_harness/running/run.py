@@ -200,11 +200,11 @@ class _Run:
 
     def _results(self) -> Iterator[FolderResult]:
         for path, cases in self.folders:
-            results = [one.result for one in cases]
+            results = [case.result for case in cases]
             if self.failure is not None:
-                results = [replace(one, skipped=_SETUP_FAILED) for one in results]
+                results = [replace(result, skipped=_SETUP_FAILED) for result in results]
             if not results:
                 continue
-            begin = min(one.started for one in results)
-            end = max(one.started.timestamp() + one.seconds for one in results)
+            begin = min(result.started for result in results)
+            end = max(result.started.timestamp() + result.seconds for result in results)
             yield FolderResult(path, begin, max(0.0, end - begin.timestamp()), tuple(results))

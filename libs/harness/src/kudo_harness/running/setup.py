@@ -47,10 +47,12 @@ async def setup_objects(suite: Suite, download: Download) -> SetupObjects:
     reader = _Reader(FileReader(findings), Downloads(download, findings))
     options = suite.options
     crds = await reader.read(options.crd_dir) if options.crd_dir else ()
-    manifests = [one for text in options.manifest_dirs for one in await reader.read(text)]
+    manifests = [document for text in options.manifest_dirs for document in await reader.read(text)]
     findings.check()
     # Other objects in the folder of CRDs are left out, as by kuttl.
-    return SetupObjects(tuple(one for one in crds if is_crd(one.value)), tuple(manifests))
+    return SetupObjects(
+        tuple(document for document in crds if is_crd(document.value)), tuple(manifests)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +63,13 @@ class _Reader:
     async def read(self, text: Text) -> tuple[Document, ...]:
         """Return the objects of a folder, with those below it, of a file, or of a URL."""
         if is_url(text.value):
-            found = await self.downloads.documents(text)
+            documents = await self.downloads.documents(text)
         else:
-            found = tuple(self._in(Path(text.value), text))
-        usable_ones = [one for one in found if usable(one, self.downloads.findings)]
-        return tuple(item for one in usable_ones for item in items_of(one))
+            documents = tuple(self._in(Path(text.value), text))
+        usable_ones = [
+            document for document in documents if usable(document, self.downloads.findings)
+        ]
+        return tuple(item for document in usable_ones for item in items_of(document))
 
     def _in(self, path: Path, text: Text, depth: int = 0) -> Iterator[Document]:
         if not path.is_dir():

@@ -48,8 +48,8 @@ class Commands:
             planned: The commands.
             quiet: Whether nothing is logged: those of asserts run again and again.
         """
-        for one in planned:
-            failure = await self._run(one, quiet=quiet)
+        for command in planned:
+            failure = await self._run(command, quiet=quiet)
             if failure is not None:
                 return failure
         return None

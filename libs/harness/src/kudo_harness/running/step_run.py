@@ -103,10 +103,10 @@ class StepRun:
             return None
         try:
             for deletion in options.delete:
-                found = await meant_by(self.cluster, deletion, self.case.namespace)
-                for one in found:
-                    self.log.say(f"deleting {one}")
-                await delete_objects(self.cluster, found, self.seconds)
+                objects = await meant_by(self.cluster, deletion, self.case.namespace)
+                for obj in objects:
+                    self.log.say(f"deleting {obj}")
+                await delete_objects(self.cluster, objects, self.seconds)
         except NotDeleted as error:
             return Failure(str(error))
         return None
@@ -122,15 +122,15 @@ class StepRun:
         if not failures:
             return None
         first, *others = failures
-        more = "\n".join(f"Also: {one.message}" for one in others)
+        more = "\n".join(f"Also: {other.message}" for other in others)
         return Failure(first.message, "\n".join(filter(None, (first.details, more))))
 
     async def _run_commands(self, commands: tuple[Command, ...]) -> Failure | None:
-        planned = [one for command in commands for one in self.shared.planned(command)]
+        planned = [each for command in commands for each in self.shared.planned(command)]
         return await self._commands.run(planned)
 
     async def _apply(self) -> list[Failure]:
-        documents = [one for each in self.step.objects.apply for one in items_of(each)]
+        documents = [item for document in self.step.objects.apply for item in items_of(document)]
         self.shared.log.learn(document.value for document in documents)
         applier = Applier(self.cluster, self.case.namespace, self.shared.record, self.scope)
         failures = []

@@ -150,29 +150,29 @@ class _CaseReader:
         return self.files.findings
 
     def read(self) -> Case:
-        found: dict[int, list[_Found]] = defaultdict(list)
+        files: dict[int, list[_Found]] = defaultdict(list)
         for entry in self.files.entries(self.folder, Place(str(self.folder))):
             if not self._ignored(entry.name):
-                self._sort(entry, found)
-        steps = tuple(self._step(index, found[index]) for index in sorted(found))
+                self._sort(entry, files)
+        steps = tuple(self._step(index, files[index]) for index in sorted(files))
         self._note_unused(steps)
         return Case(self.folder.name, self.folder, steps, self.options.values.namespace)
 
     def _ignored(self, name: str) -> bool:
         return any(fnmatch.fnmatchcase(name, pattern) for pattern in self.options.ignore)
 
-    def _sort(self, entry: os.DirEntry[str], found: dict[int, list[_Found]]) -> None:
+    def _sort(self, entry: os.DirEntry[str], files: dict[int, list[_Found]]) -> None:
         path = self.folder / entry.name
         if entry.is_dir():
             name = step_folder(entry.name)
             if name is not None and name.index is not None:
-                found[name.index] += self._in_folder(path, name)
+                files[name.index] += self._in_folder(path, name)
             else:
                 self.unused[entry.name] = path
             return
         name = step_file(entry.name)
         if name is not None and name.index is not None:
-            found[name.index].append(_Found(path, name))
+            files[name.index].append(_Found(path, name))
         else:
             self.unused[entry.name] = path
 
@@ -220,13 +220,13 @@ class _CaseReader:
         if options is None:
             return Objects(), ()
         lists = (options.apply, options.asserts, options.errors)
-        found = [self._objects(role, texts) for role, texts in zip(Role, lists, strict=True)]
+        objects = [self._objects(role, texts) for role, texts in zip(Role, lists, strict=True)]
         downloads = [
             Download(text, role)
             for role, texts in zip(Role, lists, strict=True)
             for text in self.references.urls(texts)
         ]
-        return Objects(*found), tuple(downloads)
+        return Objects(*objects), tuple(downloads)
 
     def _objects(self, role: Role, texts: tuple[Text, ...]) -> tuple[Document, ...]:
         return tuple(
@@ -344,7 +344,10 @@ class _CaseReader:
 
     def _note_unused(self, steps: tuple[Step, ...]) -> None:
         """Note files that belong to no step, unless something of the case names them."""
-        commands = [*self.options.commands, *(one for step in steps for one in step.commands)]
+        commands = [
+            *self.options.commands,
+            *(command for step in steps for command in step.commands),
+        ]
         texts = [f"{command.command}\n{command.script}" for command in commands]
         for name, path in self.unused.items():
             if name in self.references.used or any(name in text for text in texts):

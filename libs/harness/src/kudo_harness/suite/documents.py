@@ -86,15 +86,15 @@ class Document:
 
     def place(self, *path: PathElement) -> Place:
         """Return where a field is written, or else what is nearest above it."""
-        found = node = self.node
+        nearest = node = self.node
         for element in path:
             step = self._step(node, element)
             if step is None:
                 break
-            found, node = step
-        if found is None:
+            nearest, node = step
+        if nearest is None:
             return Place(self.file)
-        return _place(self.file, found, self.source_line)
+        return _place(self.file, nearest, self.source_line)
 
     def part(self, *path: PathElement) -> "Document":
         """Return a mapping in the document as a document, whose fields have their lines.
@@ -156,16 +156,16 @@ def read_documents(
         findings.error("SuiteTooLarge", message, Place(file))
         return None
     nodes = _nodes(text, len(values))
-    found = []
+    documents = []
     for value, node in zip(values, nodes, strict=True):
         if isinstance(value, dict):
             _note_duplicates(file, node, findings, source_line)
-            found.append(Document(value, file, node, source_line))
+            documents.append(Document(value, file, node, source_line))
         elif value is not None:
             place = Place(file) if node is None else _place(file, node, source_line)
             message = "the document is no Kubernetes object: it must be a mapping with a kind"
             findings.error("NoObject", message, place)
-    return found
+    return documents
 
 
 def _unreadable(error: goyaml.YamlError) -> tuple[str, str]:

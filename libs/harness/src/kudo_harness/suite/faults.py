@@ -23,8 +23,8 @@ _REASON: Final = 200
 
 def read_faults(step: Fields) -> tuple[Fault, ...]:
     """Return the faults of a step; what is wrong is noted."""
-    found = (_fault(step, n, item) for n, item in enumerate(step.items("faults")))
-    return tuple(fault for fault in found if fault is not None)
+    faults = (_fault(step, n, item) for n, item in enumerate(step.items("faults")))
+    return tuple(fault for fault in faults if fault is not None)
 
 
 def _fault(step: Fields, n: int, item: object) -> Fault | None:
@@ -52,9 +52,9 @@ def _action(fields: Fields, name: str) -> FaultAction | None:
     return _refuse_writes(_inside(fields, name, "apiVersion", "kind", "seconds", "reason"))
 
 
-def _inside(fields: Fields, name: str, *known: str) -> Fields:
+def _inside(fields: Fields, name: str, *names: str) -> Fields:
     path = (*fields.path, name)
-    return Fields.of(fields.reading, path, fields.values.get(name), known, strict=True)
+    return Fields.of(fields.reading, path, fields.values.get(name), names, strict=True)
 
 
 def _delete_pods(fields: Fields) -> DeletePods:

@@ -55,7 +55,7 @@ class Fields:
         reading: Reading,
         path: Path,
         value: object,
-        known: Iterable[str],
+        allowed: Iterable[str],
         hints: Mapping[str, str] | None = None,
         *,
         strict: bool = False,
@@ -66,14 +66,14 @@ class Fields:
             reading: The document.
             path: Of the value.
             value: Should be a mapping; null has no fields.
-            known: The names of the fields.
+            allowed: The names of the fields.
             hints: What to do about fields that are no longer there, by name.
             strict: Whether others are errors, and not warnings.
         """
         fields = cls(reading, path, value if isinstance(value, dict) else {})
         if not isinstance(value, dict | None):
             fields._mistyped((), value, "a mapping")
-        names, findings = list(known), reading.findings
+        names, findings = list(allowed), reading.findings
         note = findings.error if strict else findings.warning
         unknown = [name for name in fields.values if name not in names]
         for name in unknown[:MOST_UNKNOWN]:
@@ -194,12 +194,12 @@ class Fields:
         message = f"{subject} must be {expected}, not {kind_of_value(value)}{hint}"
         self.error("InvalidField", message, *name)
 
-    def _advised(self, name: str, known: list[str], hints: Mapping[str, str]) -> str:
+    def _advised(self, name: str, allowed: list[str], hints: Mapping[str, str]) -> str:
         """Return the path of a field, and what was probably meant."""
         if name in hints:
             advice = hints[name]
         else:
-            advice = did_you_mean(name, known) or f"there are {', '.join(sorted(known))}"
+            advice = did_you_mean(name, allowed) or f"there are {', '.join(sorted(allowed))}"
         return f"{path_text((*self.path, shown_name(name)))}; {advice}"
 
 

@@ -46,8 +46,8 @@ class FileReader:
             place: Where the folder is named.
         """
         try:
-            with os.scandir(folder) as found:
-                visible = [entry for entry in found if not entry.name.startswith(".")]
+            with os.scandir(folder) as entries:
+                visible = [entry for entry in entries if not entry.name.startswith(".")]
         except OSError as error:
             self._unreadable(str(folder), error, place)
             return []
@@ -135,8 +135,8 @@ def case_directories(directory: Path, place: Place, files: FileReader) -> list[P
     package = _has(directory, lambda entry: entry.name == OPERATOR_FILE, most)
     if not package and _has_cases(directory, most):
         return [directory]
-    found = list(_below(directory, place, files))
-    return found if found or package else [directory]
+    directories = list(_below(directory, place, files))
+    return directories if directories or package else [directory]
 
 
 def _below(directory: Path, place: Place, files: FileReader) -> Iterator[Path]:
@@ -163,8 +163,8 @@ def _has_cases(folder: Path, most: int) -> bool:
     return _has(folder, lambda entry: entry.is_dir() and _has(entry.path, is_step, most), most)
 
 
-def _has(folder: Path | str, wanted: Callable[[os.DirEntry[str]], bool], most: int) -> bool:
-    return any(wanted(entry) for entry in _visible(folder, most))
+def _has(folder: Path | str, matches: Callable[[os.DirEntry[str]], bool], most: int) -> bool:
+    return any(matches(entry) for entry in _visible(folder, most))
 
 
 def _folders(folder: Path, most: int) -> Iterator[str]:
@@ -177,7 +177,7 @@ def _folders(folder: Path, most: int) -> Iterator[str]:
 def _visible(folder: Path | str, most: int) -> Iterator[os.DirEntry[str]]:
     # Folders that cannot be read hold no cases that could run; those that are read later are told.
     try:
-        with os.scandir(folder) as found:
-            yield from (one for one in islice(found, most) if not one.name.startswith("."))
+        with os.scandir(folder) as entries:
+            yield from (entry for entry in islice(entries, most) if not entry.name.startswith("."))
     except OSError:
         return

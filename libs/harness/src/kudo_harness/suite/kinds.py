@@ -128,8 +128,8 @@ def kind_of(document: Document, findings: Findings) -> str:
         return kind
     if version.startswith(_KUDO) and kind in _OBJECTS:
         return ""
-    known = KINDS if version.startswith(_KUTTL) else (*KINDS, *_OBJECTS)
-    advice = did_you_mean(kind, known) or f"there are {', '.join(known)}"
+    kinds = KINDS if version.startswith(_KUTTL) else (*KINDS, *_OBJECTS)
+    advice = did_you_mean(kind, kinds) or f"there are {', '.join(kinds)}"
     message = f"unknown kind {shown_name(kind)} of {shown_name(version)}; {advice}"
     findings.error("UnknownKind", message, document.place("kind"))
     return kind
@@ -225,8 +225,8 @@ def read_file_options(reading: Reading) -> FileOptions:
     return file_options(_top(reading, (*_META, "testRunSelector")))
 
 
-def _top(reading: Reading, known: tuple[str, ...]) -> Fields:
-    return Fields.of(reading, (), reading.document.value, known, _HINTS)
+def _top(reading: Reading, names: tuple[str, ...]) -> Fields:
+    return Fields.of(reading, (), reading.document.value, names, _HINTS)
 
 
 def _name(fields: Fields) -> str:
@@ -278,8 +278,8 @@ def _each(
     return tuple(read(fields, name, n, item) for n, item in enumerate(fields.items(name)))
 
 
-def _item(fields: Fields, name: str, n: int, value: object, known: tuple[str, ...]) -> Fields:
-    return Fields.of(fields.reading, (*fields.path, name, n), value, known)
+def _item(fields: Fields, name: str, n: int, value: object, names: tuple[str, ...]) -> Fields:
+    return Fields.of(fields.reading, (*fields.path, name, n), value, names)
 
 
 def _commands(fields: Fields, *, background: bool) -> tuple[Command, ...]:
@@ -357,12 +357,12 @@ def _resource_ref(outer: Fields, name: str, n: int, value: object) -> ResourceRe
 
 
 def _expressions(outer: Fields, name: str) -> tuple[Text, ...]:
-    found = []
+    expressions = []
     for n, item in enumerate(outer.items(name)):
         fields = _item(outer, name, n, item, ("celExpr",))
         _require(fields, "celExpr")
-        found.append(Text(fields.text("celExpr"), fields.place_of("celExpr")))
-    return tuple(found)
+        expressions.append(Text(fields.text("celExpr"), fields.place_of("celExpr")))
+    return tuple(expressions)
 
 
 def _note_unused(
@@ -376,7 +376,7 @@ def _note_unused(
             )
             fields.error("InvalidField", message, "resourceRefs", n, "ref")
         seen[reference.ref] = reference.place
-        if not any(reference.ref in one.value for one in expressions):
+        if not any(reference.ref in expression.value for expression in expressions):
             message = f"no expression uses the ref {shown_name(reference.ref)}; remove it"
             fields.warning("UnusedReference", message, "resourceRefs", n)
 

@@ -113,7 +113,7 @@ def _options(request: SuiteRequest, files: FileReader) -> SuiteOptions:
     documents = None
     if text is not None:
         documents = read_documents(shown, text, files.findings, request.limits)
-    suites = [one for one in documents or () if _is_suite(one, files.findings)]
+    suites = [document for document in documents or () if _is_suite(document, files.findings)]
     if documents is not None and not suites:
         message = "no TestSuite in the file; begin it with apiVersion: kuttl.dev/v1beta1"
         files.findings.error("NoSuite", message, Place(shown))
