@@ -1,8 +1,8 @@
-"""Which account an Instance acts as, and where KUDO is installed."""
+"""Which account an Instance acts as, and the reconciler that acts as it."""
 
 from dataclasses import dataclass, field
+from typing import Final
 
-from kubectl_kudo.accounts.mode import mode_of, pod_spec
 from kubectl_kudo.session.output import JsonObject, talk
 from kubeio.client import Client
 from kubeio.errors import Forbidden, NotFound
@@ -10,6 +10,36 @@ from kubeio.kinds import DEPLOYMENTS, NAMESPACES
 from kudo.admission.tenancy import DEFAULT_ACCOUNT, Tenancy, account_of
 from kudo.api import Instance
 from kudo.api.names import ANNOTATION_SERVICE_ACCOUNT
+
+
+def role_name(instance: str) -> str:
+    """Return the name of an Instance's Role and RoleBinding."""
+    return f"kudo-{instance}"
+
+
+def cluster_role_name(namespace: str, instance: str) -> str:
+    """Return a name that no two Instances share: names of Instances contain no colon."""
+    return f"kudo:{namespace}:{instance}"
+
+
+_FLAG: Final = "--tenancy="
+_MODES: Final = frozenset({"strict", "compat"})
+
+
+def pod_spec(deployment: JsonObject) -> JsonObject:
+    """Return the spec of the pods of a Deployment."""
+    for name in ("spec", "template", "spec"):
+        deployment = deployment.get(name) or {}
+    return deployment
+
+
+def mode_of(deployment: JsonObject) -> str:
+    """Return the mode of a reconciler; empty if its release knows none."""
+    pod = pod_spec(deployment)
+    arguments = [str(text) for one in pod.get("containers") or [] for text in one.get("args") or []]
+    modes = [text.removeprefix(_FLAG) for text in arguments if text.startswith(_FLAG)]
+    return modes[-1] if modes and modes[-1] in _MODES else ""
+
 
 DEFAULT_NAMESPACE = "kudo-system"
 RECONCILER = "kudo-reconciler"

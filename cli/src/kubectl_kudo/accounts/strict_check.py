@@ -5,8 +5,7 @@ import sys
 from collections.abc import Iterator
 
 from kubectl_kudo.accounts.actors import Reconciler, installed_reconciler
-from kubectl_kudo.accounts.checker import Checker, Finding
-from kubectl_kudo.accounts.reviews import Account
+from kubectl_kudo.accounts.checker import Account, Checker, Finding
 from kubectl_kudo.accounts.rights import Known
 from kubectl_kudo.session.arguments import Args
 from kubectl_kudo.session.errors import CliError, ExitCode

@@ -11,7 +11,7 @@ from kubectl_kudo.session.arguments import INSTANCE, OUTPUT, Args
 from kubectl_kudo.session.command import Command
 from kubectl_kudo.session.errors import UsageError
 from kubectl_kudo.session.kinds import BY_WORD, INSTANCES
-from kubectl_kudo.session.naming import name_fault
+from kubectl_kudo.session.names import name_fault
 from kubectl_kudo.session.output import check_format, one, show
 from kubectl_kudo.session.session import Session, in_session
 

@@ -4,14 +4,19 @@ from typing import Final
 
 from kubectl_kudo.session.arguments import GLOBAL_FLAGS, OUTPUT, Args, Flag, seconds
 from kubectl_kudo.session.command import Command
-from kubectl_kudo.session.output import JsonObject, many, say, talk
-from kubectl_kudo.session.report import Report
+from kubectl_kudo.session.output import JsonObject, Report, many, say, talk
 from kubectl_kudo.session.session import Session, in_session
+from kubectl_kudo.setup.cluster import kind_of, named
 from kubectl_kudo.setup.install import install, install_crds
-from kubectl_kudo.setup.kinds import kind_of, named
 from kubectl_kudo.setup.manifests import read_crds, read_manifests
-from kubectl_kudo.setup.options import Options, meaning_of, original_image, read_options
-from kubectl_kudo.setup.tenancy import notice, settled
+from kubectl_kudo.setup.options import (
+    Options,
+    meaning_of,
+    notice,
+    original_image,
+    read_options,
+    settled,
+)
 from kubectl_kudo.setup.uninstall import Removal, uninstall
 from kubectl_kudo.setup.verify import verify
 

@@ -20,16 +20,20 @@ from kubectl_kudo.instances.new_instance import (
     with_account,
 )
 from kubectl_kudo.instances.version_changes import check_replaceable
-from kubectl_kudo.packages.install_checks import verify_before_install
 from kubectl_kudo.packages.install_set import (
     InstallSet,
     checked_instance,
     install_set_of,
+    verify_before_install,
     versions_of,
 )
-from kubectl_kudo.packages.installation import Installation
+from kubectl_kudo.packages.installation import (
+    Installation,
+    check_new,
+    namespace_exists,
+    new_namespace,
+)
 from kubectl_kudo.packages.installed import check_namespace, find_installed, with_dependencies
-from kubectl_kudo.packages.new_namespace import check_new, namespace_exists, new_namespace
 from kubectl_kudo.packages.sources import found as found_package
 from kubectl_kudo.session.arguments import (
     ALLOW_DOWNGRADE,

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Sequence
 
 from kubectl_kudo.accounts.actors import Accounts, reconciler_of
-from kubectl_kudo.accounts.objects import Document, Owner, documents_of, impersonator, text_of
+from kubectl_kudo.accounts.giving import Document, Owner, documents_of, impersonator, text_of
 from kubectl_kudo.accounts.rights import RightsInCluster, Versions, rights_without_cluster
 from kubectl_kudo.accounts.rights_check import check
 from kubectl_kudo.packages.install_set import (
@@ -13,10 +13,9 @@ from kubectl_kudo.packages.install_set import (
     install_set_of,
     versions_of,
 )
-from kubectl_kudo.packages.installed import with_dependencies
-from kubectl_kudo.packages.installed_versions import no_cluster
-from kubectl_kudo.packages.resolving import resolve_names
+from kubectl_kudo.packages.installed import no_cluster, with_dependencies
 from kubectl_kudo.packages.sources import found as found_package
+from kubectl_kudo.packages.sources import resolve_names
 from kubectl_kudo.session.arguments import (
     INSTANCE,
     OUTPUT,
@@ -28,7 +27,7 @@ from kubectl_kudo.session.arguments import (
 from kubectl_kudo.session.cells import printable
 from kubectl_kudo.session.command import Command
 from kubectl_kudo.session.errors import CliError, ExitCode, UsageError, describe
-from kubectl_kudo.session.naming import name_fault
+from kubectl_kudo.session.names import name_fault
 from kubectl_kudo.session.output import check_format, many, talk, warn
 from kubectl_kudo.session.session import Session, in_session, namespace_of
 from kubectl_kudo.session.values import given_values

@@ -25,7 +25,7 @@ from kubectl_kudo.session.arguments import (
 from kubectl_kudo.session.command import Command
 from kubectl_kudo.session.errors import CliError, ExitCode, UsageError
 from kubectl_kudo.session.kinds import INSTANCES
-from kubectl_kudo.session.naming import name_fault
+from kubectl_kudo.session.names import name_fault
 from kubectl_kudo.session.output import JsonObject, say, talk
 from kubectl_kudo.session.session import Session, in_session
 from kubectl_kudo.session.values import given_values

@@ -22,8 +22,13 @@ from kubectl_kudo.instances.version_changes import (
     run_children_again,
     steps_of,
 )
-from kubectl_kudo.packages.install_checks import check_instance, verify_before_install
-from kubectl_kudo.packages.install_set import InstallSet, as_declared, install_set_of
+from kubectl_kudo.packages.install_set import (
+    InstallSet,
+    as_declared,
+    check_instance,
+    install_set_of,
+    verify_before_install,
+)
 from kubectl_kudo.packages.installation import Installation, described
 from kubectl_kudo.packages.installed import find_installed, with_dependencies
 from kubectl_kudo.packages.sources import found

@@ -1,4 +1,4 @@
-"""Collects what a bug report needs into files.
+"""Collects what a bug report needs into files, with a summary for people.
 
 All objects are read before the first is written: a value that is secret in one of them is replaced
 in all. Logs follow, since they may contain any of these values, and are never in memory whole.
@@ -6,7 +6,7 @@ in all. Logs follow, since they may contain any of these values, and are never i
 
 import asyncio
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -18,15 +18,16 @@ from kubectl_kudo import __version__
 from kubectl_kudo.diagnostics import findings, installation_findings
 from kubectl_kudo.diagnostics.bundle import Bundle, file_name, new_bundle
 from kubectl_kudo.diagnostics.families import FamilyReader, Member, list_name
+from kubectl_kudo.diagnostics.finding import Finding
 from kubectl_kudo.diagnostics.installation import FOLDER, Installation, read_installation
 from kubectl_kudo.diagnostics.logs import Log, LogWriter, logs_of
-from kubectl_kudo.diagnostics.reading import Reader
-from kubectl_kudo.diagnostics.summary import SUMMARY, summary
+from kubectl_kudo.diagnostics.reading import Failure, Reader
 from kubectl_kudo.session.arguments import Args
 from kubectl_kudo.session.errors import CliError, ExitCode, UsageError
-from kubectl_kudo.session.naming import name_fault
+from kubectl_kudo.session.names import name_fault
 from kubectl_kudo.session.output import JsonObject, say, talk
 from kubectl_kudo.session.session import Session, connect
+from kubectl_kudo.session.terminal import clean, word
 from kubeio.errors import ApiError
 from kubeio.kinds import EVENTS, PODS
 from kubeio.resource import Resource, split_api_version
@@ -264,3 +265,64 @@ def _by_container(logs: list[Log], writer: LogWriter) -> dict[str, tuple[str, ..
         if lines:
             found[f"{log.pod['metadata']['name']}/{log.container}"] = lines
     return found
+
+
+SUMMARY: Final = "SUMMARY.txt"
+
+_MOST_FINDINGS: Final = 100
+_MOST_FAILURES: Final = 50
+_LONGEST_LINE: Final = 200
+
+
+def summary(
+    instances: Sequence[str],
+    findings: Sequence[Finding],
+    failures: Sequence[Failure],
+    now: datetime,
+) -> str:
+    """Return the text of the summary."""
+    return clean("\n".join(_lines(instances, findings, failures, now)))
+
+
+def _lines(
+    instances: Sequence[str],
+    findings: Sequence[Finding],
+    failures: Sequence[Failure],
+    now: datetime,
+) -> Iterator[str]:
+    names = ", ".join(instances[:20]) + (", ..." if len(instances) > 20 else "")
+    yield f"Instances: {names or 'none'}; collected on {now:%Y-%m-%d %H:%M:%S} UTC"
+    yield ""
+    if findings:
+        yield "What looks wrong:"
+        for finding in findings[:_MOST_FINDINGS]:
+            yield from _of(finding)
+        yield from _more(len(findings) - _MOST_FINDINGS)
+    else:
+        yield "Nothing looks wrong."
+    if failures:
+        yield ""
+        yield "What could not be read:"
+        # A user with few rights cannot list most kinds, and a cluster may have hundreds of them.
+        ours_first = sorted(failures, key=lambda failure: not failure.path.startswith(FOLDER))
+        for failure in ours_first[:_MOST_FAILURES]:
+            yield f"  {failure.path}: {_cut(failure.text)}"
+        yield from _more(len(failures) - _MOST_FAILURES)
+
+
+def _of(finding: Finding) -> Iterator[str]:
+    yield word(f"* {finding.subject}: {finding.text}")
+    if finding.advice:
+        yield word(f"    {finding.advice}")
+    for line in finding.lines:
+        yield f"    | {_cut(line)}"
+
+
+def _more(number: int) -> Iterator[str]:
+    if number > 0:
+        yield f"... and {number} more"
+
+
+def _cut(text: str) -> str:
+    flat = word(" ".join(text.split()))
+    return flat if len(flat) <= _LONGEST_LINE else f"{flat[:_LONGEST_LINE]}..."

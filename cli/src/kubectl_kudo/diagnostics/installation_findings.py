@@ -1,12 +1,12 @@
-"""Says in words what looks wrong with KUDO itself. No requests are sent here."""
+"""Says in words what looks wrong with KUDO itself, from what was read of it."""
 
 import base64
 import binascii
+import re
 from collections.abc import Iterator, Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from kubectl_kudo.diagnostics.certificates import expiries
 from kubectl_kudo.diagnostics.finding import (
     Finding,
     because,
@@ -16,11 +16,67 @@ from kubectl_kudo.diagnostics.finding import (
     shown,
 )
 from kubectl_kudo.diagnostics.findings import of_object
-from kubectl_kudo.diagnostics.installation import LEASE, Installation
+from kubectl_kudo.diagnostics.installation import LEASE, Installation, find_lease
+from kubectl_kudo.diagnostics.reading import Reader
 from kubectl_kudo.session.kinds import DEFINED
 from kubectl_kudo.session.output import JsonObject
+from kubeio.client import Client
 from kubeio.kinds import DEPLOYMENTS, ENDPOINT_SLICES, LEASES, SECRETS, STATEFUL_SETS
 from kudo.api.names import VERSION
+
+_PEM: Final = re.compile(
+    r"-----BEGIN CERTIFICATE-----([A-Za-z0-9+/=\s]{1,65536})-----END CERTIFICATE-----"
+)
+_VERSION: Final = 0xA0
+_FIELDS_BEFORE_VALIDITY: Final = 3
+"""Serial number, signature algorithm, issuer."""
+_UTC_TIME: Final = 0x17
+
+
+def expiries(pem: str) -> tuple[datetime, ...]:
+    """Return until when each certificate of a PEM text is valid; unreadable ones are left out."""
+    found = (_expiry(match[1]) for match in _PEM.finditer(pem))
+    return tuple(moment for moment in found if moment is not None)
+
+
+def _expiry(text: str) -> datetime | None:
+    try:
+        certificate = _content(base64.b64decode(text))
+        fields = list(_values(_content(certificate)))
+        at = _FIELDS_BEFORE_VALIDITY + (fields[0][0] == _VERSION)
+        tag, moment = list(_values(fields[at][1]))[1]
+        digits = moment.decode("ascii")
+        form = "%y%m%d%H%M%SZ" if tag == _UTC_TIME else "%Y%m%d%H%M%SZ"
+        return datetime.strptime(digits, form).replace(tzinfo=UTC)
+    except (binascii.Error, IndexError, ValueError):
+        return None
+
+
+def _content(der: bytes) -> bytes:
+    """Return the content of the first value; raises ValueError if there is none."""
+    for _, content in _values(der):
+        return content
+    raise ValueError("empty")
+
+
+def _values(der: bytes) -> Iterator[tuple[int, bytes]]:
+    """Yield tag and content of the values that follow each other.
+
+    Raises:
+        IndexError, ValueError: they are cut off.
+    """
+    at = 0
+    while at < len(der):
+        tag, length, begin = der[at], der[at + 1], at + 2
+        if length & 0x80:
+            size = length & 0x7F
+            length = int.from_bytes(der[begin : begin + size], "big")
+            begin += size
+        if begin + length > len(der):
+            raise ValueError("cut off")
+        yield tag, der[begin : begin + length]
+        at = begin + length
+
 
 SOON: Final = timedelta(days=7)
 _SERVICES: Final = ("kudo-webhook", "kudo-reconciler")
@@ -192,3 +248,9 @@ def _decoded(text: str) -> str:
         return base64.b64decode(text).decode()
     except (binascii.Error, ValueError):
         return ""
+
+
+async def nobody_leads(client: Client, now: datetime) -> bool:
+    """Return whether no reconciler holds the Lease; False also if that cannot be read."""
+    found = await find_lease(Reader(client))
+    return found is not None and of_lease(*found, now) is not None

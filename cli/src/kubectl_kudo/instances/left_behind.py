@@ -7,7 +7,7 @@ looked for in the lists of all kinds; those of the namespace are told as far as 
 import asyncio
 from collections.abc import Iterable, Iterator
 
-from kubectl_kudo.accounts.names import cluster_role_name, role_name
+from kubectl_kudo.accounts.actors import cluster_role_name, role_name
 from kubectl_kudo.reading.inventory import (
     Condition,
     Live,

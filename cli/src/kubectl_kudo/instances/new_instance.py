@@ -7,26 +7,22 @@ version of Kubernetes and the namespace are unknown.
 import asyncio
 from collections.abc import Sequence
 
-from kubectl_kudo.accounts.giving import Giving, check_escalation, tell_rules
-from kubectl_kudo.accounts.objects import Owner, documents_of
+from kubectl_kudo.accounts.giving import Giving, Owner, check_escalation, documents_of, tell_rules
 from kubectl_kudo.accounts.rights import Known, RightsInCluster, Versions, rights_without_cluster
 from kubectl_kudo.accounts.strict_check import check_strict
-from kubectl_kudo.packages.install_checks import (
-    check_instance,
-    check_kubernetes,
-    verify_before_install,
-)
 from kubectl_kudo.packages.install_set import (
     InstallSet,
     as_declared,
+    check_instance,
+    check_kubernetes,
     checked_instance,
     install_set_of,
+    verify_before_install,
     versions_of,
 )
-from kubectl_kudo.packages.installation import described
-from kubectl_kudo.packages.installed_versions import lookup_in, no_cluster
-from kubectl_kudo.packages.new_namespace import new_namespace
-from kubectl_kudo.packages.resolving import resolve_names
+from kubectl_kudo.packages.installation import described, new_namespace
+from kubectl_kudo.packages.installed import lookup_in, no_cluster
+from kubectl_kudo.packages.sources import resolve_names
 from kubectl_kudo.reading.instance_state import removal
 from kubectl_kudo.reading.outcome import triggered, triggered_plan
 from kubectl_kudo.screens.waiting import wait_and_show
@@ -34,9 +30,8 @@ from kubectl_kudo.session.arguments import Args
 from kubectl_kudo.session.dry_run import OnClient
 from kubectl_kudo.session.errors import CliError, ExitCode, UsageError, describe
 from kubectl_kudo.session.kinds import INSTANCES, OPERATOR_VERSIONS, OPERATORS
-from kubectl_kudo.session.naming import name_fault
-from kubectl_kudo.session.output import JsonObject, say
-from kubectl_kudo.session.report import Report
+from kubectl_kudo.session.names import name_fault
+from kubectl_kudo.session.output import JsonObject, Report, say
 from kubectl_kudo.session.session import Session, in_session, namespace_of, report_of
 from kubectl_kudo.session.values import given_values
 from kubeio.errors import AlreadyExists, ApiError, NotFound

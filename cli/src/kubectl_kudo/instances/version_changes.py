@@ -19,9 +19,9 @@ from kubectl_kudo.reading.owned import names_below
 from kubectl_kudo.reading.runs import active, key_of
 from kubectl_kudo.session.errors import CliError, ExitCode, listed
 from kubectl_kudo.session.kinds import INSTANCES
+from kubectl_kudo.session.names import note_similar
 from kubectl_kudo.session.output import JsonObject
 from kubectl_kudo.session.session import Session
-from kubectl_kudo.session.suggestions import note_similar
 from kudo.admission.change import Change
 from kudo.admission.rules import Moment, evaluate
 from kudo.api import Instance, ObjectReference, OperatorVersion, PlanExecution

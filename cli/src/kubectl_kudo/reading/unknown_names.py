@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 
 from kubectl_kudo.session.errors import CliError
+from kubectl_kudo.session.names import note_similar
 from kubectl_kudo.session.output import JsonObject
 from kubectl_kudo.session.session import Session
-from kubectl_kudo.session.suggestions import note_similar
 from kubeio.errors import ApiError, KubeError
 
 

@@ -1,10 +1,18 @@
 """The folder of KUDO's own files: `--home`, else $KUDO_HOME, else `~/.kudo`.
 
-repository/repositories.yaml    the repositories, as KUDO 0.19 has it
-cache/                          indexes and packages that were downloaded
+repository/repositories.yaml      the repositories, as KUDO 0.19 has it
+cache/index/<SHA-256 of the URL>  the ETag of an index in the first line, then the index
+cache/packages/<SHA-256>.tgz      a package under its digest
+
+A file gets its name when it is whole. A cache that cannot be read or written is as good as none:
+nothing fails because of it.
 """
 
+import hashlib
 import os
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 from kubectl_kudo.session.arguments import Args
@@ -64,3 +72,83 @@ def save_settings(home: Path, settings: Settings) -> None:
         write_file(path, write_settings(settings).encode())
     except OSError as error:
         raise CliError(f"cannot write {path}: {error.strerror or error}") from error
+
+
+_OWN = 0o700
+_LONGEST_LINE = 2048
+
+
+@dataclass(frozen=True, slots=True)
+class CachedIndex:
+    """An index as it was downloaded.
+
+    Attributes:
+        etag: Its ETag; empty if it had none.
+        time: When it was downloaded or last seen unchanged, in RFC 3339.
+    """
+
+    content: bytes
+    etag: str
+    time: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cache:
+    """The cache in a folder, which need not exist."""
+
+    folder: Path
+
+    def index(self, url: str, limit: int) -> CachedIndex | None:
+        """Return the index that was downloaded from a URL; None if there is none."""
+        path = self._index_file(url)
+        content = _read(path, limit + _LONGEST_LINE)
+        line, newline, rest = (content or b"").partition(b"\n")
+        try:
+            time = datetime.fromtimestamp(path.stat().st_mtime, UTC)
+            etag = line.decode("ascii")
+        except (OSError, UnicodeDecodeError):
+            return None
+        if not newline or not etag.isprintable():
+            return None
+        return CachedIndex(rest, etag, time.isoformat(timespec="seconds"))
+
+    def keep_index(self, url: str, content: bytes, etag: str) -> None:
+        """Store an index."""
+        # URLs can contain credentials, so the name of the file is a hash.
+        _write(self._index_file(url), etag.encode("ascii") + b"\n" + content)
+
+    def package(self, digest: str, limit: int) -> bytes | None:
+        """Return the package with a digest; None if there is none that still has it."""
+        if not digest:
+            return None
+        content = _read(self._package_file(digest), limit)
+        return content if content is not None and sha256(content) == digest else None
+
+    def keep_package(self, digest: str, content: bytes) -> None:
+        """Store a package whose digest was checked."""
+        _write(self._package_file(digest), content)
+
+    def _index_file(self, url: str) -> Path:
+        return self.folder / "index" / sha256(url.encode())
+
+    def _package_file(self, digest: str) -> Path:
+        return self.folder / "packages" / f"{digest}.tgz"
+
+
+def sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _read(path: Path, limit: int) -> bytes | None:
+    try:
+        with path.open("rb") as file:
+            content = file.read(limit + 1)
+    except OSError:
+        return None
+    return content if len(content) <= limit else None
+
+
+def _write(path: Path, content: bytes) -> None:
+    with suppress(OSError):
+        path.parent.mkdir(mode=_OWN, parents=True, exist_ok=True)
+        write_file(path, content, mode=0o600)

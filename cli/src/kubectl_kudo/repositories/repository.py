@@ -1,17 +1,25 @@
-"""Reads a repository: its index, and the packages that the index names."""
+"""Reads a repository: its index, and the packages that the index names.
 
-from collections.abc import Callable
+The built-in repository has the examples, which come with the command line as files.
+"""
+
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Protocol
 from urllib.parse import urljoin, urlsplit
 
-from kubectl_kudo.repositories.built_in import BuiltInRepository, examples
-from kubectl_kudo.repositories.cache import Cache, CachedIndex, sha256
-from kubectl_kudo.repositories.credentials import Credentials
-from kubectl_kudo.repositories.downloads.downloader import Downloader
-from kubectl_kudo.repositories.downloads.results import DownloadError, Unreachable
-from kubectl_kudo.repositories.home import home_folder, load_settings
-from kubectl_kudo.repositories.urls import below, is_remote, shown_url
+import kubectl_kudo
+from kubectl_kudo.repositories.downloader import Downloader
+from kubectl_kudo.repositories.home import Cache, CachedIndex, home_folder, load_settings, sha256
+from kubectl_kudo.repositories.urls import (
+    Credentials,
+    DownloadError,
+    Unreachable,
+    below,
+    is_remote,
+    shown_url,
+)
 from kubectl_kudo.session.arguments import Args
 from kubectl_kudo.session.cells import printable
 from kubectl_kudo.session.errors import CliError, ExitCode
@@ -19,9 +27,19 @@ from kubectl_kudo.session.output import talk
 from kubectl_kudo.session.verbosity import tracer_of
 from kudo.api.problems import InvalidInput, Problem
 from kudo.packages.files import DEFAULT_LIMITS
-from kudo.packages.location import Located, locate_in_archive
-from kudo.packages.repositories.index import INDEX_FILE, MAX_INDEX, Entry, Index, read_index
+from kudo.packages.location import Located, locate, locate_in_archive
+from kudo.packages.model import OperatorFile
+from kudo.packages.repositories.index import (
+    INDEX_FILE,
+    MAX_INDEX,
+    Entry,
+    Index,
+    Maintainer,
+    read_index,
+    with_entries,
+)
 from kudo.packages.repositories.settings import BUILT_IN, Repository
+from kudo.packages.repositories.versions import newest_first
 
 _SHOWN = 3
 
@@ -225,3 +243,66 @@ def downloader_of(args: Args, url: str = "") -> Downloader:
     if args.request_timeout:
         return replace(downloader, timeout=float(args.request_timeout))
     return downloader
+
+
+_PACKAGE = Path(kubectl_kudo.__file__).parent
+_OPERATOR = "operator.yaml"
+
+
+def examples() -> Path:
+    """Return the folder of the packages: that of the wheel, or of the repository if editable.
+
+    Raises:
+        CliError: the installation lacks it.
+    """
+    for folder in (_PACKAGE / "examples", _PACKAGE.parents[2] / "examples"):
+        if folder.is_dir():
+            return folder
+    text = f"the packages that come with kubectl kudo are missing in {_PACKAGE}; install it again"
+    raise CliError(text)
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltInRepository:
+    """The packages below a folder; a `repository.RepositoryClient` that needs no network.
+
+    An entry has the path of its package as its URL.
+    """
+
+    folder: Path
+    name: str = BUILT_IN
+
+    async def index(self) -> Index:
+        """Return the index of all packages.
+
+        Raises:
+            InvalidInput: one cannot be read.
+        """
+        return Index(with_entries(Index({}), newest_first(map(_entry, self._folders()))))
+
+    async def locate(self, entry: Entry) -> Located:
+        """Return the package of an entry of this index."""
+        return locate(Path(*entry.urls))
+
+    def _folders(self) -> Iterator[Path]:
+        for path in sorted(self.folder.rglob(_OPERATOR)):
+            # Package folders have operator.yaml of other packages in their tests.
+            if "tests" not in path.relative_to(self.folder).parts:
+                yield path.parent
+
+
+def _entry(folder: Path) -> Entry:
+    operator = locate(folder).package.operator
+    return Entry(
+        name=operator.name,
+        operator_version=operator.operator_version,
+        app_version=operator.app_version,
+        description=operator.description,
+        maintainers=maintainers_of(operator),
+        urls=(str(folder),),
+    )
+
+
+def maintainers_of(operator: OperatorFile) -> tuple[Maintainer, ...]:
+    """Return the maintainers of a package as an index has them."""
+    return tuple(Maintainer(one.name or "", one.email or "") for one in operator.maintainers)

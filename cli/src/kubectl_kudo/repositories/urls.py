@@ -1,7 +1,21 @@
-"""URLs of repositories and packages: joining, comparing and showing them."""
+"""URLs of repositories and packages, the credentials for them, and what a download ends with.
 
+KUDO_REPO_TOKEN                           a bearer token
+KUDO_REPO_USERNAME, KUDO_REPO_PASSWORD    basic auth
+$NETRC, ~/.netrc                          basic auth by host
+
+Those of the environment are for the repository in use. They are never sent to another host, port
+or scheme: neither after a redirect nor for a package that the index says to be elsewhere.
+"""
+
+import base64
+import netrc
+import os
+from dataclasses import dataclass
+from pathlib import Path
 from urllib.parse import SplitResult, urlsplit, urlunsplit
 
+from kubectl_kudo.session.errors import CliError
 from kubectl_kudo.session.terminal import word
 from kudo.packages.repositories.settings import Repository
 
@@ -67,3 +81,94 @@ def fault_of(url: str) -> str:
     if parts.scheme == "file":
         return "" if parts.netloc in {"", "localhost"} else "a file URL must not name a host"
     return "" if parts.hostname and port != 0 else "the URL has no host"
+
+
+TOKEN, USERNAME, PASSWORD = "KUDO_REPO_TOKEN", "KUDO_REPO_USERNAME", "KUDO_REPO_PASSWORD"
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """What may be sent to the host of a repository.
+
+    Attributes:
+        url: The URL of the repository; empty if none is in use.
+    """
+
+    url: str = ""
+
+    def header(self, url: str) -> str:
+        """Return the value of the Authorization header for a URL; empty if there is none.
+
+        Raises:
+            CliError: the environment or the netrc file is invalid.
+        """
+        if not is_private(url):
+            return ""
+        if self.url and origin(url) == origin(self.url):
+            given = _from_environment()
+            if given:
+                return given
+        return _from_netrc(origin(url)[1])
+
+
+def _from_environment() -> str:
+    token, username = os.environ.get(TOKEN, ""), os.environ.get(USERNAME, "")
+    if token and username:
+        raise CliError(f"set either {TOKEN} or {USERNAME} and {PASSWORD}, not both")
+    if token:
+        return _checked(TOKEN, f"Bearer {token}")
+    return basic(username, os.environ.get(PASSWORD, "")) if username else ""
+
+
+def _from_netrc(host: str) -> str:
+    given = os.environ.get("NETRC")
+    path = Path(given or "~/.netrc").expanduser()
+    try:
+        found = netrc.netrc(path).authenticators(host)
+    except FileNotFoundError:
+        return ""
+    except (OSError, netrc.NetrcParseError, UnicodeDecodeError) as error:
+        # The message of the parser can contain a part of the password.
+        line = f", line {error.lineno}" if isinstance(error, netrc.NetrcParseError) else ""
+        raise CliError(f"cannot read {path}{line}: it is no valid netrc file") from None
+    if found is None:
+        return ""
+    login, account, password = found
+    return basic(login or account or "", password or "")
+
+
+def basic(username: str, password: str) -> str:
+    """Return the value of an Authorization header."""
+    return "Basic " + base64.b64encode(f"{username}:{password}".encode()).decode()
+
+
+def _checked(name: str, value: str) -> str:
+    if not (value.isascii() and value.isprintable()):
+        raise CliError(f"{name} has characters that no HTTP header can have")
+    return value
+
+
+class DownloadError(CliError):
+    """A file could not be downloaded; the text names the URL without its credentials."""
+
+
+class Unreachable(DownloadError):
+    """No usable answer: the host may be back later. A copy in the cache may be used instead."""
+
+
+@dataclass(frozen=True, slots=True)
+class Downloaded:
+    """The answer.
+
+    Attributes:
+        content: The file; None if it has not changed since the ETag that was sent.
+        etag: Its ETag, to be sent the next time; empty if it has none.
+    """
+
+    content: bytes | None
+    etag: str = ""
+
+
+def too_large(url: str, limit: int) -> DownloadError:
+    """Return the error of a file with more bytes than the limit."""
+    return DownloadError(f"failed to fetch {shown_url(url)} : it is larger than {limit} bytes")

@@ -14,10 +14,18 @@ from kubectl_kudo.screens.tables import Known, Style, table_of, tree_of
 from kubectl_kudo.session.arguments import Args
 from kubectl_kudo.session.blocks import Prose
 from kubectl_kudo.session.errors import CliError, ExitCode, UsageError, describe
-from kubectl_kudo.session.formats import TABLE, TREE, WIDE, read_format, show_data
 from kubectl_kudo.session.kinds import ALL, BY_WORD, INSTANCES, OPERATOR_VERSIONS, OPERATORS
-from kubectl_kudo.session.naming import name_fault
-from kubectl_kudo.session.output import JsonObject, show, talk
+from kubectl_kudo.session.names import name_fault
+from kubectl_kudo.session.output import (
+    TABLE,
+    TREE,
+    WIDE,
+    JsonObject,
+    read_format,
+    show,
+    show_data,
+    talk,
+)
 from kubectl_kudo.session.session import Session
 from kubeio.errors import Forbidden, NotFound
 from kubeio.resource import Resource

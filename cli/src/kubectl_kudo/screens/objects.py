@@ -24,8 +24,17 @@ from kubectl_kudo.session.arguments import Args
 from kubectl_kudo.session.blocks import Cell, Column, Mark, Node, Table, Tree
 from kubectl_kudo.session.cells import NONE, age, cell, printable
 from kubectl_kudo.session.errors import UsageError
-from kubectl_kudo.session.formats import TABLE, TREE, WIDE, read_format, reference, show_data
-from kubectl_kudo.session.output import JsonObject, show, talk
+from kubectl_kudo.session.output import (
+    TABLE,
+    TREE,
+    WIDE,
+    JsonObject,
+    read_format,
+    reference,
+    show,
+    show_data,
+    talk,
+)
 from kubectl_kudo.session.session import Session
 from kudo.api.identity import InstanceIdentity
 from kudo.objects.inventory.record import Entry, Place

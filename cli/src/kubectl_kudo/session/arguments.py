@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kubectl_kudo.session.errors import UsageError
-from kubectl_kudo.session.suggestions import closest
+from kubectl_kudo.session.names import closest
 
 NONE, CLIENT, SERVER = DRY_RUN_MODES = ("none", "client", "server")
 """The values of `--dry-run`, as kubectl has them."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from kubectl_kudo.session.errors import CliError
-from kubectl_kudo.session.naming import name_fault
+from kubectl_kudo.session.names import name_fault
 from kubeio.names import MAX_LABEL
 from kudo.api.semver import precedence
 

@@ -10,7 +10,7 @@ from importlib import import_module
 
 from kubectl_kudo.session.arguments import GLOBAL_FLAGS, INSTANCE, Args, Flag, Parser
 from kubectl_kudo.session.errors import UsageError
-from kubectl_kudo.session.suggestions import closest
+from kubectl_kudo.session.names import closest
 
 PROGRAM = "kubectl-kudo"
 

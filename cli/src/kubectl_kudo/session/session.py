@@ -9,9 +9,8 @@ from kubectl_kudo import __version__
 from kubectl_kudo.session.arguments import CLIENT, NONE, Args
 from kubectl_kudo.session.errors import CliError, ExitCode, UsageError
 from kubectl_kudo.session.kinds import ALL, INSTANCES, OPERATOR_VERSIONS
-from kubectl_kudo.session.naming import name_fault
-from kubectl_kudo.session.output import JsonObject, warn
-from kubectl_kudo.session.report import Report
+from kubectl_kudo.session.names import name_fault
+from kubectl_kudo.session.output import JsonObject, Report, warn
 from kubectl_kudo.session.verbosity import tracer_of
 from kubectl_kudo.session.writes import Sent, Writes, check_dry_run, dry_run_mode
 from kubeio.client import Client

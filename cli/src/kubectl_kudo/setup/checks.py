@@ -12,13 +12,13 @@ from typing import Final
 
 from kubectl_kudo.session.errors import CliError
 from kubectl_kudo.session.output import JsonObject
-from kubectl_kudo.setup.cluster import find
-from kubectl_kudo.setup.kinds import (
+from kubectl_kudo.setup.cluster import (
     CERT_MANAGER,
     CONFIGURATION,
     MANAGED_BY,
     RECONCILER,
     WEBHOOK,
+    find,
     kind_of,
     labels_of,
 )

@@ -5,23 +5,35 @@ webhook fills them in once it is reachable: no request is blocked meanwhile. Onl
 waited for, unless `--wait` is given or KUDO 0.19 is replaced.
 """
 
+import base64
+import secrets
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from kubectl_kudo.session.errors import CliError, ExitCode
-from kubectl_kudo.session.output import JsonObject
-from kubectl_kudo.session.report import Report
+from kubectl_kudo.session.errors import CliError, ExitCode, describe
+from kubectl_kudo.session.output import JsonObject, Report, talk
 from kubectl_kudo.setup.checks import REQUIREMENTS, Plan, check, check_rights, old_server
-from kubectl_kudo.setup.cluster import apply, find, installed, remove, until
-from kubectl_kudo.setup.digest_key import make_digest_key
-from kubectl_kudo.setup.kinds import RECONCILER, WEBHOOK, key_of, kind_of, named
+from kubectl_kudo.setup.cluster import (
+    MANAGED_BY,
+    RECONCILER,
+    WEBHOOK,
+    apply,
+    find,
+    installed,
+    key_of,
+    kind_of,
+    named,
+    remove,
+    until,
+)
 from kubectl_kudo.setup.manifests import Manifests, read_manifests
 from kubectl_kudo.setup.options import Options
 from kubectl_kudo.setup.original import Original, find_original, remove_original, stop
-from kubectl_kudo.setup.ready import not_working, trouble_of_pods, unavailable
+from kubectl_kudo.setup.verify import not_established, not_working, trouble_of_pods, unavailable
 from kubeio.client import Client
-from kubeio.kinds import CRDS
+from kubeio.errors import AlreadyExists, ApiError, ConnectionLost, Forbidden
+from kubeio.kinds import SECRETS
 
 _AGAIN: Final = "Run the same command again to continue."
 
@@ -73,18 +85,6 @@ async def _apply_crds(client: Client, options: Options, crds: Iterable[JsonObjec
             return await not_established(client, name)
 
         await _wait_for(unserved, options, "")
-
-
-async def not_established(client: Client, name: str) -> str:
-    """Return why a CRD is not served; empty if it is."""
-    found = await find(client, CRDS, name)
-    if found is None:
-        return f"CRD {name} is not installed"
-    if found["metadata"].get("deletionTimestamp"):
-        return f"CRD {name} is being deleted, and its objects with it"
-    conditions = (found.get("status") or {}).get("conditions") or []
-    held = {condition["type"] for condition in conditions if condition["status"] == "True"}
-    return "" if "Established" in held else f"CRD {name} is not established"
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,3 +161,39 @@ async def _wait_for(problem: Callable[[], Awaitable[str]], options: Options, bef
     if left:
         text = f"{before}after {options.wait_seconds}s, {left}"
         raise CliError(text, code=ExitCode.TIMED_OUT)
+
+
+NAME: Final = "kudo-digest-key"
+_BYTES: Final = 32
+
+
+async def make_digest_key(client: Client, namespace: str) -> None:
+    """Create the Secret if there is none; without the right to, say what is missing.
+
+    Raises:
+        CliError: the API server refused it for another reason, or did not answer.
+    """
+    try:
+        if await find(client, SECRETS, NAME, namespace) is None:
+            await client.create(SECRETS, _secret(), namespace=namespace)
+    except AlreadyExists:
+        return
+    except Forbidden as error:
+        talk(
+            f"Warning: secret/{NAME} was not made: {describe(error)}\nKUDO works without it, and "
+            "records Secrets without a digest. If there is none, docs/installing.md tells under "
+            "Inventories how to make it; then restart the reconciler."
+        )
+    except (ApiError, ConnectionLost) as error:
+        raise CliError(f"failed to create secret/{NAME}: {describe(error)}") from error
+
+
+def _secret() -> JsonObject:
+    labels = {"app.kubernetes.io/part-of": "kudo", MANAGED_BY: "kubectl-kudo"}
+    return {
+        "apiVersion": SECRETS.api_version,
+        "kind": SECRETS.kind,
+        "metadata": {"name": NAME, "labels": labels},
+        "type": "Opaque",
+        "data": {"key": base64.b64encode(secrets.token_bytes(_BYTES)).decode()},
+    }

@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 from kubectl_kudo.session.output import JsonObject
-from kubectl_kudo.setup.kinds import COMPONENT, labels_of
+from kubectl_kudo.setup.cluster import COMPONENT, labels_of
 from kubectl_kudo.setup.options import DEFAULT_ACCOUNT, DEFAULT_NAMESPACE, STRICT, Options
 from kubeio.kinds import MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS
 

@@ -11,8 +11,7 @@ from typing import Final
 from kubectl_kudo.session.errors import CliError, ExitCode
 from kubectl_kudo.session.kinds import FIELD_MANAGER
 from kubectl_kudo.session.output import JsonObject
-from kubectl_kudo.setup.cluster import find, remove, until, until_gone
-from kubectl_kudo.setup.kinds import named
+from kubectl_kudo.setup.cluster import find, named, remove, until, until_gone
 from kubectl_kudo.setup.options import DEFAULT_NAMESPACE
 from kubeio.client import Client
 from kubeio.errors import NotFound

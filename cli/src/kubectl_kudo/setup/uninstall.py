@@ -12,10 +12,19 @@ from typing import Final
 from kubectl_kudo.session.errors import CliError, UsageError
 from kubectl_kudo.session.kinds import INSTANCES, INVENTORIES, OPERATOR_VERSIONS, OPERATORS
 from kubectl_kudo.session.output import JsonObject, say, talk
-from kubectl_kudo.setup import digest_key
+from kubectl_kudo.setup import install as digest_key
 from kubectl_kudo.setup.checks import installed_otherwise
-from kubectl_kudo.setup.cluster import StillThere, find, installed, remove, until_gone
-from kubectl_kudo.setup.kinds import RECONCILER, WEBHOOK, kind_of, named
+from kubectl_kudo.setup.cluster import (
+    RECONCILER,
+    WEBHOOK,
+    StillThere,
+    find,
+    installed,
+    kind_of,
+    named,
+    remove,
+    until_gone,
+)
 from kubectl_kudo.setup.manifests import read_crds
 from kubectl_kudo.setup.options import Options
 from kubeio.client import Client

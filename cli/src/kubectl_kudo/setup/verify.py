@@ -1,20 +1,26 @@
-"""`kubectl kudo init --verify`: compares what is installed with the manifests; changes nothing."""
+"""`kubectl kudo init --verify`: compares what is installed with the manifests; changes nothing.
+
+Also checks that the services work, which `kubectl kudo init --wait` waits for.
+"""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
-from kubectl_kudo.session.errors import CliError, ExitCode
+from kubectl_kudo.session.errors import CliError, ExitCode, describe
+from kubectl_kudo.session.kinds import INSTANCES
 from kubectl_kudo.session.output import JsonObject, say
 from kubectl_kudo.setup.checks import helm_release, in_other_namespaces, other_certificate
-from kubectl_kudo.setup.cluster import find_like, until
-from kubectl_kudo.setup.install import not_established
-from kubectl_kudo.setup.kinds import kind_of, named
+from kubectl_kudo.setup.cluster import RECONCILER, WEBHOOK, find, find_like, kind_of, named, until
 from kubectl_kudo.setup.manifests import read_manifests
 from kubectl_kudo.setup.options import Options
 from kubectl_kudo.setup.original import find_original
-from kubectl_kudo.setup.ready import not_working
 from kubeio.client import Client
-from kubeio.kinds import CRDS
+from kubeio.errors import ApiError, KubeError
+from kubeio.kinds import CRDS, DEPLOYMENTS, PODS
+from kudo.api.names import API_VERSION
+
+_HOOK: Final = "instance-admission.kudo.dev"
+_TRIED: Final = "kudo-verify-no-such-version"
 
 
 async def verify(client: Client, options: Options, *, wait: bool) -> None:
@@ -97,3 +103,101 @@ def differences(desired: Any, live: Any, path: str = "") -> Iterator[str]:
 def _shown(value: Any) -> str:
     text = "missing" if value is None else str(value)
     return text if len(text) <= 80 else f"{text[:79]}…"
+
+
+async def not_working(client: Client, namespace: str) -> str:
+    """Return why KUDO does not work; empty if it does."""
+    for name in (WEBHOOK, RECONCILER):
+        found = await unavailable(client, name, namespace)
+        if found:
+            return found
+    return await webhook_not_called(client, namespace)
+
+
+async def not_established(client: Client, name: str) -> str:
+    """Return why a CRD is not served; empty if it is."""
+    found = await find(client, CRDS, name)
+    if found is None:
+        return f"CRD {name} is not installed"
+    if found["metadata"].get("deletionTimestamp"):
+        return f"CRD {name} is being deleted, and its objects with it"
+    conditions = (found.get("status") or {}).get("conditions") or []
+    held = {condition["type"] for condition in conditions if condition["status"] == "True"}
+    return "" if "Established" in held else f"CRD {name} is not established"
+
+
+async def unavailable(client: Client, name: str, namespace: str) -> str:
+    """Return why a Deployment is not rolled out; empty if it is."""
+    found = await find(client, DEPLOYMENTS, name, namespace)
+    what = named(DEPLOYMENTS, name)
+    if found is None:
+        return f"{what} is not installed"
+    status = found.get("status") or {}
+    if status.get("observedGeneration", 0) < found["metadata"]["generation"]:
+        return f"{what} is being updated"
+    desired = found["spec"].get("replicas", 1)
+    counts = {key: status.get(f"{key}Replicas", 0) for key in ("available", "updated")}
+    if min(counts.values()) >= desired and status.get("replicas", 0) == desired:
+        return ""
+    if status.get("replicas", 0) > desired and min(counts.values()) >= desired:
+        return f"{what}: pods of the previous version still exist"
+    ready, failure = min(counts.values()), _replica_failure(status)
+    return f"{what}: {ready} of {desired} replicas are available{failure}"
+
+
+def _replica_failure(status: JsonObject) -> str:
+    """Return why pods cannot be created: a quota, a rule of admission."""
+    for condition in status.get("conditions") or []:
+        if condition["type"] == "ReplicaFailure" and condition["status"] == "True":
+            return f"; {condition.get('message', '')}"
+    return ""
+
+
+async def webhook_not_called(client: Client, namespace: str) -> str:
+    """Return why the API server does not call the webhook; empty if it does.
+
+    Creates an Instance of an OperatorVersion that does not exist, as a dry run, which stores
+    nothing: only the webhook denies it.
+    """
+    instance: JsonObject = {
+        "apiVersion": API_VERSION,
+        "kind": "Instance",
+        "metadata": {"name": _TRIED, "namespace": namespace},
+        "spec": {"operatorVersion": {"name": _TRIED}},
+    }
+    try:
+        await client.create(INSTANCES, instance, dry_run=True)
+    except ApiError as error:
+        denied = error.reason == "OperatorVersionNotFound" and _HOOK in error.message
+        return "" if denied else describe(error) or ""
+    return "the API server does not call the webhook: its configuration is missing or empty"
+
+
+async def trouble_of_pods(client: Client, name: str, namespace: str) -> str:
+    """Return why the pods of a Deployment do not start, to be appended to a text."""
+    component = name.removeprefix("kudo-")
+    selector = f"app.kubernetes.io/part-of=kudo,app.kubernetes.io/component={component}"
+    try:
+        pods = await client.list(PODS, namespace=namespace, label_selector=selector)
+    except KubeError:
+        return ""
+    texts = [text for pod in pods.items for text in _trouble(pod)]
+    return f"\n  {texts[0]}" if texts else ""
+
+
+def _trouble(pod: JsonObject) -> list[str]:
+    status, name = pod.get("status") or {}, pod["metadata"]["name"]
+    waiting = [
+        state["waiting"]
+        for container in status.get("containerStatuses") or []
+        if (state := container.get("state") or {}).get("waiting")
+    ]
+    unscheduled = [
+        condition
+        for condition in status.get("conditions") or []
+        if condition["type"] == "PodScheduled" and condition["status"] == "False"
+    ]
+    return [
+        f"pod {name}: {found.get('reason', '')} {found.get('message', '')}".rstrip()
+        for found in (*unscheduled, *waiting)
+    ]

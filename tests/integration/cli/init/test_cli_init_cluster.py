@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from kubectl_kudo.setup.tenancy import notice
+from kubectl_kudo.setup.options import notice
 from kubeio.client import Client
 from tests.integration.cli.init.conftest import OLD
 from tests.support.cert_manager import SECRETS, cert_manager

@@ -16,14 +16,14 @@ from hypothesis import strategies as st
 
 from kubectl_kudo.diagnostics import findings, installation_findings
 from kubectl_kudo.diagnostics.bundle import LogFile, file_name
-from kubectl_kudo.diagnostics.certificates import expiries
+from kubectl_kudo.diagnostics.collect_files import summary
 from kubectl_kudo.diagnostics.families import Member
 from kubectl_kudo.diagnostics.finding import Finding
 from kubectl_kudo.diagnostics.installation import Installation
+from kubectl_kudo.diagnostics.installation_findings import expiries
 from kubectl_kudo.diagnostics.logs import LONGEST_LINE, blocks_of, lines_of, logs_of
 from kubectl_kudo.diagnostics.owned import Found, owned_by, references
 from kubectl_kudo.diagnostics.reading import Failure
-from kubectl_kudo.diagnostics.summary import summary
 from kubeio.kinds import CONFIG_MAPS, PODS, REPLICA_SETS
 
 JsonObject = dict[str, Any]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_kudo.packages.install_checks import check_instance, check_package
+from kubectl_kudo.packages.install_set import check_instance, check_package
 from kudo.packages.convert import PackageObjects, to_objects
 from kudo.packages.reader import read_package
 from kudo.verification import verify

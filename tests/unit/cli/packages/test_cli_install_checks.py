@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_kudo.packages.install_checks import (
+from kubectl_kudo.packages.install_set import (
     check_instance,
     check_kubernetes,
     check_package,

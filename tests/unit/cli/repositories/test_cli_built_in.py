@@ -9,7 +9,7 @@ import pytest
 from hatchling.builders.wheel import WheelBuilder
 
 from goyaml import load
-from kubectl_kudo.repositories.built_in import BuiltInRepository, examples
+from kubectl_kudo.repositories.repository import BuiltInRepository, examples
 from tests.unit.cli.conftest import Cli
 from tests.unit.cli.fake_api import FakeApi
 from tests.unit.cli.repositories.server import PackageServer

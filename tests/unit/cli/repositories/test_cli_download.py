@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_kudo.repositories.credentials import Credentials
-from kubectl_kudo.repositories.downloads.downloader import Downloader
-from kubectl_kudo.repositories.downloads.results import DownloadError, Unreachable
+from kubectl_kudo.repositories.downloader import Downloader
+from kubectl_kudo.repositories.urls import Credentials, DownloadError, Unreachable
 from kubectl_kudo.session.errors import CliError
 from tests.unit.cli.conftest import Cli
 from tests.unit.cli.repositories.server import PackageServer, serving, status, to, truncated

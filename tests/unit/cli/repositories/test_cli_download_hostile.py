@@ -9,8 +9,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 import pytest
 from aiohttp import web
 
-from kubectl_kudo.repositories.downloads.downloader import Downloader
-from kubectl_kudo.repositories.downloads.results import DownloadError, Unreachable
+from kubectl_kudo.repositories.downloader import Downloader
+from kubectl_kudo.repositories.urls import DownloadError, Unreachable
 from tests.unit.cli.repositories.server import PackageServer, to
 
 LIMIT = 1000

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_kudo.setup.tenancy import notice
+from kubectl_kudo.setup.options import notice
 from kubeio.client import Client
 from kubeio.connection.config import ClusterConfig
 from tests.unit.cli.conftest import Cli

@@ -2,14 +2,13 @@
 
 from collections.abc import Iterable, Iterator
 
-from kubectl_kudo.packages.install_checks import check_instance
-from kubectl_kudo.packages.install_set import as_declared
+from kubectl_kudo.packages.install_set import as_declared, check_instance
 from kubectl_kudo.packages.package_folder import package_folder
 from kubectl_kudo.session.arguments import OUTPUT, PARAMETERS, Args, Flag
 from kubectl_kudo.session.command import Command
 from kubectl_kudo.session.errors import CliError, UsageError
+from kubectl_kudo.session.names import did_you_mean
 from kubectl_kudo.session.output import JsonObject, check_format, many
-from kubectl_kudo.session.suggestions import did_you_mean
 from kubectl_kudo.session.terminal import word
 from kubectl_kudo.session.values import given_values
 from kudo.api import OperatorVersion

@@ -6,8 +6,7 @@ from pathlib import Path
 
 from goyaml import decode
 from kubectl_kudo.packages.findings import print_findings
-from kubectl_kudo.packages.resolving import resolve_without_cluster
-from kubectl_kudo.packages.sources import found, is_local
+from kubectl_kudo.packages.sources import found, is_local, resolve_without_cluster
 from kubectl_kudo.session.arguments import REPOSITORY, Args, Flag
 from kubectl_kudo.session.command import Command
 from kubectl_kudo.session.errors import CliError, ExitCode, UsageError

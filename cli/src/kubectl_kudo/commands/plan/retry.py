@@ -19,9 +19,9 @@ from kubectl_kudo.reading.runs import (
 from kubectl_kudo.session.arguments import CHANGE_HELP, INSTANCE, WAITING, WRITING, Args, Flag
 from kubectl_kudo.session.command import Command
 from kubectl_kudo.session.errors import CliError, ExitCode, UsageError, denied
+from kubectl_kudo.session.names import closest
 from kubectl_kudo.session.output import JsonObject, talk
 from kubectl_kudo.session.session import Session, in_session
-from kubectl_kudo.session.suggestions import closest
 from kubectl_kudo.session.terminal import word
 from kudo.api.problems import listed, shown
 

@@ -8,7 +8,7 @@ import sys
 from datetime import UTC, datetime
 from typing import Final
 
-from kubectl_kudo.diagnostics.leadership import nobody_leads
+from kubectl_kudo.diagnostics.installation_findings import nobody_leads
 from kubectl_kudo.reading.explanations import explanations, waiting_steps
 from kubectl_kudo.reading.instance_state import is_suspended, see_why, suspension
 from kubectl_kudo.reading.outcome import outcome_of_present, present_run

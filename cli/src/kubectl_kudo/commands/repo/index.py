@@ -7,10 +7,8 @@ from datetime import datetime
 from pathlib import Path
 from urllib.parse import urljoin
 
-from kubectl_kudo.repositories.built_in import maintainers_of
-from kubectl_kudo.repositories.cache import sha256
-from kubectl_kudo.repositories.home import home_folder, load_settings
-from kubectl_kudo.repositories.repository import abandoned, client_of
+from kubectl_kudo.repositories.home import home_folder, load_settings, sha256
+from kubectl_kudo.repositories.repository import abandoned, client_of, maintainers_of
 from kubectl_kudo.repositories.urls import below
 from kubectl_kudo.session.arguments import SKIP_VERIFY, Args, Flag
 from kubectl_kudo.session.command import Command

@@ -9,7 +9,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from kubectl_kudo.commands.repo.index import index_of
-from kubectl_kudo.repositories.cache import sha256
+from kubectl_kudo.repositories.home import sha256
 from kubectl_kudo.session.arguments import Args, Flag
 from kubectl_kudo.session.cells import printable
 from kubectl_kudo.session.command import Command

@@ -17,8 +17,7 @@ from kubectl_kudo.commands.test.golden_files import (
     find_packages,
     golden_sets,
 )
-from kubectl_kudo.packages.install_checks import check_instance
-from kubectl_kudo.packages.install_set import as_declared
+from kubectl_kudo.packages.install_set import as_declared, check_instance
 from kubectl_kudo.session.arguments import Args
 from kubectl_kudo.session.errors import CliError, ExitCode, describe
 from kubectl_kudo.session.output import JsonObject, say

@@ -11,14 +11,16 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
-from kubectl_kudo.repositories.credentials import Credentials
-from kubectl_kudo.repositories.downloads.results import (
+from kubectl_kudo.repositories.urls import (
+    Credentials,
     Downloaded,
     DownloadError,
     Unreachable,
+    fault_of,
+    is_remote,
+    shown_url,
     too_large,
 )
-from kubectl_kudo.repositories.urls import fault_of, is_remote, shown_url
 
 if TYPE_CHECKING:  # `search` in a folder needs nothing of the network
     from kubeio.connection.tracing import Tracer
@@ -59,7 +61,7 @@ class Downloader:
         if not is_remote(url):
             return Downloaded(_local(url, limit))
         # Importing aiohttp takes longer than reading a folder's index.
-        from kubectl_kudo.repositories.downloads.over_http import Request, fetch
+        from kubectl_kudo.repositories.over_http import Request, fetch
 
         request = Request(url, limit, etag, self.credentials, self.timeout, self.tracer)
         for pause in self.pauses:

@@ -13,14 +13,21 @@ from http import HTTPStatus
 from urllib.parse import quote, urljoin, urlsplit
 
 from kubectl_kudo import __version__
-from kubectl_kudo.repositories.credentials import PASSWORD, TOKEN, USERNAME, Credentials
-from kubectl_kudo.repositories.downloads.results import (
+from kubectl_kudo.repositories.urls import (
+    PASSWORD,
+    TOKEN,
+    USERNAME,
+    Credentials,
     Downloaded,
     DownloadError,
     Unreachable,
+    fault_of,
+    is_private,
+    is_remote,
+    origin,
+    shown_url,
     too_large,
 )
-from kubectl_kudo.repositories.urls import fault_of, is_private, is_remote, origin, shown_url
 from kubeio.connection.config import ClusterConfig
 from kubeio.connection.http.errors import HttpError, Untrusted
 from kubeio.connection.http.exchange import Request as Sending

@@ -1,1 +1,0 @@
-"""Downloads of indexes and packages; aiohttp is imported only for a server."""
