@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from gotemplate import Environment
-from serving.garbage import keep_collections_short
+from serving.program import keep_collections_short
 from tests.bench.figures import Figure
 from tests.golden.cases.language.manifests import REAL, manifest
 from tests.golden.golang import build, has_go

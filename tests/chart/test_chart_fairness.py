@@ -7,7 +7,7 @@ import pytest
 from kudo_reconciler.common.fairness import Fairness
 from kudo_reconciler.settings import Settings as ReconcilerSettings
 from kudo_webhook.settings import Settings as WebhookSettings
-from serving.shares import Share
+from serving.settings import Share
 from serving.worker_pool import WorkerSettings
 from tests.chart.objects import named, of_set, pod_and_container
 from tools.chart.helm import HelmError, render

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from kudo_webhook.routes import MUTATE_PATH
-from serving.turns import Longest
+from serving.event_loop import Longest
 from tests.bench.figures import Figure
 from tests.bench.memory import resident
 from tests.bench.tenants.tenants import Beside, Tenants

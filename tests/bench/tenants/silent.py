@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from kudo_cluster.installation import Service
-from serving.turns import Longest
+from serving.event_loop import Longest
 from tests.bench import load
 from tests.bench.figures import Figure
 from tests.bench.memory import own_memory, pid

@@ -21,7 +21,7 @@ from kubeio.connection.config import load_config
 from kubeio.errors import ApiError, NotFound
 from kubeio.resource import Resource
 from kudo_cluster.installation import Installation, Service
-from serving.turns import Longest
+from serving.event_loop import Longest
 from tests.bench import load, reviews
 from tests.bench.tenants.cpu import Groups, Seconds, between
 from tests.support import build, instances

@@ -23,7 +23,7 @@ from kubeio.kinds import LEASES
 from kubeio.leader_election.elector import LeaderElector, LeaseTimes, NotLeading
 from kubeio.types import JsonObject
 from kudo_cluster import Cluster
-from serving.turns import TimedLoop, follow_turns
+from serving.event_loop import TimedLoop, follow_turns
 from tests.integration.kubeio.conftest import CONFIG_MAP, until
 
 PROGRAM = Path(__file__).with_name("lease_candidate.py")

@@ -1,4 +1,4 @@
-"""The longest turns of an event loop, in this process or in a service, as `serving.turns` has them.
+"""The longest turns of an event loop, in this process or a service, as of `serving.event_loop`.
 
 `measured` is for fuzzing and for benches in one process, `scraped` for real services. A service
 forgets with each scrape, so scrape once before what is to be measured.
@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from prometheus_client.parser import text_string_to_metric_families as parsed
 
-from serving.turns import Longest, TimedLoop
+from serving.event_loop import Longest, TimedLoop
 
 T = TypeVar("T")
 _WALL, _CPU = "kudo_event_loop_turn_seconds_max", "kudo_event_loop_turn_cpu_seconds_max"

@@ -91,7 +91,7 @@ def exists(name: str) -> bool:
         ("kudo.admission", True),
         ("kudo.plans.execution.entries._roll_up", True),
         ("kudo_reconciler.objects.ownership.Ownership.claim", True),
-        ("serving.limits.PortLimits.request_bytes", True),
+        ("serving.connections.PortLimits.request_bytes", True),
         ("kudo.admission.rule", False),
         ("kudo.plans.execution.entries.roll_up", False),
         ("kudo_reconciler.objects.ownership.Ownership.claims", False),

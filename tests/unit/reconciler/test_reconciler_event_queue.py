@@ -9,7 +9,7 @@ from kubeio.backoff import Backoff
 from kudo.api.identity import InstanceIdentity
 from kudo_reconciler.common.fairness import Fairness
 from kudo_reconciler.events.queue import Event, EventQueue
-from serving.shares import Share
+from serving.settings import Share
 from tests.support.loops.virtual_loop import run_virtually
 
 

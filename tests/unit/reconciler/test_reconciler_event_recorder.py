@@ -21,7 +21,7 @@ from kudo_reconciler.common.keys import Key
 from kudo_reconciler.events.writer import EventRecorder, EventTimes
 from kudo_reconciler.metrics.metrics import Metrics
 from serving.namespaces import Tally
-from serving.shares import Share
+from serving.settings import Share
 from tests.unit.kubeio.fake_api import FakeApi, Fault, fake_api, refuse, status_body, until
 
 DONE = ExecutionStatus.COMPLETE

@@ -20,7 +20,7 @@ from kudo_reconciler.metrics.metrics import Metrics
 from kudo_reconciler.settings import Settings
 from kudo_reconciler.wiring import Environment
 from serving.namespaces import Measure, as_text, report
-from serving.shares import Share
+from serving.settings import Share
 from serving.worker_pool import WorkerUsage, worker_options
 from tests.support.pools import until
 from tests.support.world.lease import Candidate

@@ -9,7 +9,7 @@ from kudo.admission.tenancy import Tenancy
 from kudo.api.watched import WatchedKinds
 from kudo_reconciler.common.fairness import Fairness, fairness_options
 from kudo_reconciler.settings import Settings
-from serving.shares import Share
+from serving.settings import Share
 from serving.worker_pool import WorkerSettings
 from workers import Bounds
 

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from serving.answer import JoinedWrites
+from serving.protocol import JoinedWrites
 
 
 class Recorder(asyncio.Transport):

@@ -7,7 +7,7 @@ import textwrap
 
 def ran(body: str) -> list[int]:
     """Run Python after `keep_collections_short` in a process of its own; return what it prints."""
-    begin = "import gc, weakref\nfrom serving.garbage import keep_collections_short\n"
+    begin = "import gc, weakref\nfrom serving.program import keep_collections_short\n"
     text = f"{begin}keep_collections_short()\n{textwrap.dedent(body)}"
     done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
     return [int(line) for line in done.stdout.split()]

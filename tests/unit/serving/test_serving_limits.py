@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from serving.connections import Connections
-from serving.limits import PortLimits
+from serving.connections import Connections, PortLimits
 from serving.server import serve
 from tests.unit.webhook.harness import any_certificate, until, write_pair
 

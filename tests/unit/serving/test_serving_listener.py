@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from serving.limits import PortLimits
+from serving.connections import PortLimits
 from serving.listener import ACCEPTED_AT_ONCE, BACKLOG, BEGUN_AT_ONCE, Listener
 from serving.protocol import BoundedProtocol, TlsProtocol
 from tests.unit.serving.test_serving_limits import GET, PATIENT, SHORT, changed, directory, port

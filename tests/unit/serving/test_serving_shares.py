@@ -2,8 +2,7 @@
 
 import pytest
 
-from serving.settings import parse
-from serving.shares import Share, share_options, take_share
+from serving.settings import Share, parse, share_options, take_share
 
 
 def read(*argv: str, **environ: str) -> Share:

@@ -8,7 +8,7 @@ import pytest
 
 PROGRAM = """
 import asyncio
-from serving.signals import stop_on_signals
+from serving.program import stop_on_signals
 
 async def main():
     stop = stop_on_signals()

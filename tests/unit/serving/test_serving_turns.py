@@ -7,7 +7,7 @@ import time
 
 from prometheus_client import CollectorRegistry, generate_latest
 
-from serving.turns import Longest, TurnCollector, Turns, follow_turns
+from serving.event_loop import Longest, TurnCollector, Turns, follow_turns
 from tests.support.loops.loop_turns import forget, measured, scraped
 
 

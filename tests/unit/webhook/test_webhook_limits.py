@@ -19,11 +19,10 @@ import pytest_asyncio
 from prometheus_client.parser import text_string_to_metric_families
 
 from kudo.api import JsonObject, OperatorVersion
-from kudo_webhook.admission import Admission
 from kudo_webhook.app import HANDLERS
 from kudo_webhook.metrics import Metrics
 from kudo_webhook.reviewing import INLINE_BODY, INLINE_ENTRIES
-from kudo_webhook.routes import build_app
+from kudo_webhook.routes import Admission, build_app
 from serving.probes import Scope
 from serving.worker_pool import WorkerSettings
 from tests.unit.webhook.harness import (

@@ -7,7 +7,7 @@ import orjson
 import pytest
 
 from kudo_webhook.settings import Settings
-from serving.limits import PortLimits
+from serving.connections import PortLimits
 from tests.unit.webhook.harness import (
     MUTATE,
     Webhook,

@@ -14,13 +14,11 @@ import pytest
 from fastapi import FastAPI
 
 from kudo.api import JsonObject
-from kudo_webhook.admission import Admission
 from kudo_webhook.app import HANDLERS
-from kudo_webhook.body import LIMIT
-from kudo_webhook.exchange import Exchange
 from kudo_webhook.metrics import Metrics
+from kudo_webhook.middleware import LIMIT, Exchange
 from kudo_webhook.reviewing import Seen
-from kudo_webhook.routes import ORIGINAL_PATH, build_app
+from kudo_webhook.routes import ORIGINAL_PATH, Admission, build_app
 from serving.probes import Scope
 from tests.unit.webhook.harness import (
     MUTATE,

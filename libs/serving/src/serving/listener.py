@@ -17,7 +17,7 @@ import struct
 from collections.abc import Callable
 from typing import Final
 
-from serving.limits import PortLimits, Reason
+from serving.connections import PortLimits, Reason
 
 log = logging.getLogger(__name__)
 

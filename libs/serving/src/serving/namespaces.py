@@ -17,8 +17,7 @@ from urllib.parse import parse_qs
 
 import orjson
 
-from serving.connections import Connections
-from serving.limits import PROBES
+from serving.connections import PROBES, Connections
 from serving.probes import AsgiApp, Receive, Scope, Send, answer
 from serving.server import serve
 from serving.settings import Option, port
@@ -125,12 +124,12 @@ def debug_app(measures: Measures) -> AsgiApp:
         if (scope["method"], scope["path"]) != ("GET", PATH):
             await answer(send, 404, b"not found\n", "text/plain")
             return
-        found = report(measures(), time.monotonic() - began)
+        content = report(measures(), time.monotonic() - began)
         query = parse_qs(scope.get("query_string", b"").decode("latin-1"))
         if query.get("format") == ["text"]:
-            await answer(send, 200, as_text(found).encode(), "text/plain")
+            await answer(send, 200, as_text(content).encode(), "text/plain")
         else:
-            await answer(send, 200, orjson.dumps(found), "application/json")
+            await answer(send, 200, orjson.dumps(content), "application/json")
 
     return app
 
@@ -142,7 +141,10 @@ def report(measures: Iterable[Measure], uptime: float) -> dict[str, Any]:
         measures: What is reported.
         uptime: Seconds since the start of the process.
     """
-    return {"uptimeSeconds": round(uptime), "measures": [_measured(one) for one in measures]}
+    return {
+        "uptimeSeconds": round(uptime),
+        "measures": [_measured(measure) for measure in measures],
+    }
 
 
 def _measured(measure: Measure) -> dict[str, Any]:
@@ -158,13 +160,16 @@ def _measured(measure: Measure) -> dict[str, Any]:
     }
 
 
-def as_text(found: Mapping[str, Any]) -> str:
+def as_text(content: Mapping[str, Any]) -> str:
     """Return a report for people: a line for each measure, and one for each namespace of it."""
-    lines = [f"since the start, {found['uptimeSeconds']} s ago"]
-    for measure in found["measures"]:
+    lines = [f"since the start, {content['uptimeSeconds']} s ago"]
+    for measure in content["measures"]:
         total, number = measure["total"], measure["namespaces"]
         lines.append(f"{measure['name']}: {total:.10g} in {number} namespaces")
-        lines += (f"  {one['value']:<10.10g} {one['namespace']}" for one in measure["top"])
+        lines += (
+            f"  {namespace['value']:<10.10g} {namespace['namespace']}"
+            for namespace in measure["top"]
+        )
     return "\n".join(lines) + "\n"
 
 

@@ -16,17 +16,48 @@ from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
-from serving.answer import JoinedWrites
-from serving.connections import Connections, Slot
-from serving.limits import (
+from serving.connections import (
     BAD_REQUEST,
     BODY_TIMEOUT,
     HEAD_TIMEOUT,
     HEAD_TOO_LARGE,
     REQUEST_TOO_LARGE,
     TOO_MANY_BYTES,
+    Connections,
     Refusal,
+    Slot,
 )
+
+
+class JoinedWrites:
+    """A transport that joins the writes of one iteration of the event loop.
+
+    Every other method is that of the transport. `close` sends what was written before.
+    """
+
+    def __init__(self, transport: asyncio.Transport) -> None:
+        self._transport = transport
+        self._call_soon = asyncio.get_running_loop().call_soon
+        self._waiting: list[bytes] = []
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._transport, name)
+
+    def write(self, data: bytes) -> None:
+        if not self._waiting:
+            self._call_soon(self._flush)
+        self._waiting.append(data)
+
+    def close(self) -> None:
+        self._flush()
+        self._transport.close()
+
+    def _flush(self) -> None:
+        if self._waiting:
+            data = b"".join(self._waiting)
+            self._waiting.clear()
+            self._transport.write(data)
+
 
 _PER_HEADER = 32
 _Part = Literal["none", "head", "body", "complete"]

@@ -1,6 +1,6 @@
 """Run an ASGI app on uvicorn as one task among others.
 
-Signals belong to the program (`serving.signals`), so uvicorn installs no handlers. Invariants: the
+Signals belong to the program (`serving.program`), so uvicorn installs no handlers. Invariants: the
 socket is bound before uvicorn starts, so that a taken port is an error and not an exit of the
 process; after `stop` the listener closes at once, requests in flight get `grace` seconds.
 """
@@ -16,8 +16,7 @@ from typing import Final
 import uvicorn
 from prometheus_client import CollectorRegistry
 
-from serving.connections import Connections, Slot
-from serving.limits import PROBES, PortLimits
+from serving.connections import PROBES, Connections, PortLimits, Slot
 from serving.listener import BACKLOG, Listener, reset
 from serving.probes import AsgiApp, Probes, asgi_app
 from serving.protocol import BoundedProtocol, TlsProtocol

@@ -2,13 +2,14 @@
 
 The flag wins over the variable, the variable over the default; an empty variable counts as
 unset, since charts write empty ones. A wrong value ends the process with code 2 and one line that
-names the flag or variable and the reason.
+names the flag or variable and the reason. A `Share` is a pair of options: a limit of the whole
+service, and that of one namespace.
 """
 
 import argparse
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import Any, NoReturn
 
 Convert = Callable[[str], object]
 """Turns the text of an option into its value; a ValueError says why it cannot."""
@@ -61,11 +62,11 @@ def parse(
             metavar=option.name.rpartition("_")[2].upper(),
             help=_help(option),
         )
-    found = parser.parse_args(argv)
+    values = parser.parse_args(argv)
     for option in options:
-        if not hasattr(found, option.name):
-            setattr(found, option.name, _from_environment(option, environ, parser))
-    return found
+        if not hasattr(values, option.name):
+            setattr(values, option.name, _from_environment(option, environ, parser))
+    return values
 
 
 def refuse(prog: str, message: str) -> NoReturn:
@@ -196,3 +197,58 @@ def one_of(*choices: str) -> Convert:
 
 log_level = one_of("debug", "info", "warning", "error")
 log_style = one_of("json", "text")
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A limit of the whole service, and that of one namespace.
+
+    Raises:
+        ValueError: the limit of a namespace is not below the other: one could take everything.
+    """
+
+    total: int
+    namespace: int
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.namespace < self.total:
+            raise ValueError(
+                f"the share of a namespace ({self.namespace}) must be from 1 to {self.total - 1}, "
+                f"below that of all ({self.total})"
+            )
+
+
+def share_options(
+    env_prefix: str, name: str, usual: Share, what: str, most: int
+) -> tuple[Option, Option]:
+    """Return `--NAME` and `--namespace-NAME`; `take_share` reads their values."""
+    env = name.replace("-", "_").upper()
+    return (
+        Option(
+            f"--{name}",
+            f"{env_prefix}{env}",
+            f"{what}, of all namespaces.",
+            default=usual.total,
+            type=within(2, most),
+        ),
+        Option(
+            f"--namespace-{name}",
+            f"{env_prefix}NAMESPACE_{env}",
+            f"{what}, of one namespace; less than --{name}.",
+            default=usual.namespace,
+            type=within(1, most),
+        ),
+    )
+
+
+def take_share(values: dict[str, Any], name: str) -> Share:
+    """Remove the values of `share_options` from those of all options, and return them.
+
+    Raises:
+        ValueError: they contradict each other.
+    """
+    own = name.replace("-", "_")
+    total, namespace = values.pop(own), values.pop(f"namespace_{own}")
+    if namespace >= total:
+        raise ValueError(f"--namespace-{name} ({namespace}) must be below --{name} ({total})")
+    return Share(total, namespace)

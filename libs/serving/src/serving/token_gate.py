@@ -148,8 +148,8 @@ class TokenGate:
         if token is None:
             return "unauthenticated"
         digest = hashlib.blake2b(token.encode(), key=self._key, digest_size=32).digest()
-        found = self._kept(digest)
-        return await self._review(digest, token) if found is None else found
+        verdict = self._kept(digest)
+        return await self._review(digest, token) if verdict is None else verdict
 
     def _kept(self, digest: bytes) -> Verdict | None:
         now = self._clock()

@@ -8,8 +8,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from serving.namespaces import Measure, Tally
 from serving.probes import Probes
-from serving.settings import Option, within
-from serving.shares import Share, share_options, take_share
+from serving.settings import Option, Share, share_options, take_share, within
 from workers import Bounds, Limits, Observation, Pool
 
 _SECONDS = (

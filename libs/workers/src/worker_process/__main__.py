@@ -17,8 +17,7 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 from worker_process import confinement
-from worker_process.frames import ANSWER, REQUEST, Kind
-from worker_process.position import position
+from worker_process.channel import ANSWER, REQUEST, Kind, position
 
 _GROWTH = 4
 """A process ends after a job if more than this part of its spare address space has stayed taken."""
@@ -147,15 +146,15 @@ def run(handlers: Mapping[str, Handler], name: str, payload: bytes) -> tuple[Kin
 
 def start(module: str, memory: int) -> tuple[Mapping[str, Handler], Size]:
     """Import the handlers and what they need, then lock the process down."""
-    found = importlib.import_module(module)
-    getattr(found, "prepare", lambda: None)()
-    getattr(found, "report_to", lambda _: None)(position.tell)
+    handlers = importlib.import_module(module)
+    getattr(handlers, "prepare", lambda: None)()
+    getattr(handlers, "report_to", lambda _: None)(position.tell)
     # What is there now stays: the collector need not look at it again, nor touch its pages.
     gc.collect()
     gc.freeze()
     size = Size.watch(memory)
     confinement.lock(memory)
-    return found.HANDLERS, size
+    return handlers.HANDLERS, size
 
 
 def main() -> None:

@@ -4,8 +4,7 @@ A `Pool` keeps a few processes warm. Each runs one job at a time under limits of
 descriptors of the service, and can open nothing. It knows nothing of Kubernetes.
 """
 
-from workers.errors import JobFailed, LimitExceeded, LimitName, PoolBusy, WorkerError
-from workers.limits import Limits
+from workers.errors import JobFailed, LimitExceeded, LimitName, Limits, PoolBusy, WorkerError
 from workers.pool import Observation, Pool
 from workers.queue import Bounds
 

@@ -1,4 +1,4 @@
-"""Errors of worker processes: why a job ended without an answer.
+"""The limits of one job, and the errors of worker processes: why a job ended without an answer.
 
 WorkerError
 ├── LimitExceeded   the job exceeded a limit; the same job would exceed it again
@@ -8,6 +8,7 @@ WorkerError
 No message quotes data of a tenant; `LimitExceeded.at` may.
 """
 
+from dataclasses import dataclass
 from typing import Literal
 
 LimitName = Literal["cpu", "wall", "memory", "answer", "payload"]
@@ -61,3 +62,26 @@ class PoolBusy(WorkerError):
     """The job was not started; retry later."""
 
     outcome: Outcome = "busy"
+
+
+_MIB = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits of one job.
+
+    Attributes:
+        cpu: Seconds of CPU (RLIMIT_CPU, which the kernel counts in full seconds: a job ends up to
+            one second later).
+        wall: Seconds from handing the job to a worker to its answer, whatever it waits for.
+        memory: Bytes of address space of a worker (RLIMIT_AS), its own code included.
+        answer: Bytes of an answer.
+        payload: Bytes of the input of a job.
+    """
+
+    cpu: float = 10.0
+    wall: float = 20.0
+    memory: int = 192 * _MIB
+    answer: int = 8 * _MIB
+    payload: int = 8 * _MIB

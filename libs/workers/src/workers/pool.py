@@ -23,11 +23,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from workers.errors import JobFailed, LimitExceeded, Outcome, PoolBusy, WorkerError
-from workers.limits import Limits
+from workers.errors import JobFailed, LimitExceeded, Limits, Outcome, PoolBusy, WorkerError
 from workers.process import Killed, StartError, Worker
-from workers.queue import Bounds, JobQueue
-from workers.shortage import Shortage
+from workers.queue import Bounds, JobQueue, Shortage
 
 log = logging.getLogger(__name__)
 

@@ -15,10 +15,8 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from worker_process.frames import ANSWER, REQUEST, Kind
-from worker_process.position import read, reserve
-from workers.errors import JobFailed, LimitExceeded, WorkerError
-from workers.limits import Limits
+from worker_process.channel import ANSWER, REQUEST, Kind, read, reserve
+from workers.errors import JobFailed, LimitExceeded, Limits, WorkerError
 
 _START_SECONDS = 60.0
 """A start takes a fraction of a second, and longer where the lowest priority gets little CPU."""

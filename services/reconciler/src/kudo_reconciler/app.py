@@ -55,11 +55,11 @@ from kudo_reconciler.store.versions import VersionStore, kept_version
 from kudo_reconciler.tenancy.access import AccessReviews
 from kudo_reconciler.tenancy.accounts import Accounts, Directory, kept
 from kudo_reconciler.wiring import Environment, Parts, controller_of
+from serving.event_loop import follow_turns
 from serving.namespaces import Measure, Tally, serve_debug
 from serving.probes import Probes
 from serving.server import serve_probes
 from serving.token_gate import TokenGate
-from serving.turns import follow_turns
 from serving.worker_pool import WorkerUsage, build_pool
 
 log = logging.getLogger(__name__)

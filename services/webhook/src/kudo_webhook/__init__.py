@@ -2,7 +2,7 @@
 
 The rules are in `kudo.admission`; this package reads AdmissionReviews, finds OperatorVersions, and
 answers in time. Order of reading: `app` starts and stops everything, `routes` declares the web
-application, `admission` handles a request, `reviewing` decides, `answers` makes responses of
-decisions and errors, `versions` finds OperatorVersions, `certificates` loads and renews the serving
+application and handles a request, `reviewing` decides, `answers` makes responses of decisions and
+errors, `versions` finds OperatorVersions, `certificates` loads and renews the serving
 certificate, `registration` fills in the webhook configurations.
 """

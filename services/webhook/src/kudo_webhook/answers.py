@@ -22,9 +22,8 @@ from kudo.admission.envelope import (
     failed,
     failure,
 )
-from kudo_webhook.body import LIMIT, BodyTooLarge
-from kudo_webhook.exchange import Exchange
 from kudo_webhook.metrics import MUTATE
+from kudo_webhook.middleware import LIMIT, BodyTooLarge, Exchange
 from kudo_webhook.reviewing import busy
 from kudo_webhook.versions import VersionUnreadable
 from serving.logs import log_context

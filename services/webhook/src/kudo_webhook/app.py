@@ -15,23 +15,21 @@ from kubeio.client import Client
 from kubeio.connection.service import service_config
 from kubeio.token_review import METRICS, TokenReviewer
 from kudo.admission.tenancy import Tenancy
-from kudo_webhook.admission import Admission
-from kudo_webhook.certificates.built_in.authority import pem
-from kudo_webhook.certificates.built_in.keeper import Keeper
-from kudo_webhook.certificates.client_authority import ClientAuthority
-from kudo_webhook.certificates.files import Files
+from kudo_webhook.certificates.authority import pem
+from kudo_webhook.certificates.files import ClientAuthority, Files
+from kudo_webhook.certificates.rotation import Keeper
 from kudo_webhook.certificates.served import Served
 from kudo_webhook.metrics import MUTATE, OPERATOR_VERSION, VALIDATE, Metrics
 from kudo_webhook.registration import Place, Registration, Webhooks
-from kudo_webhook.routes import build_app
+from kudo_webhook.routes import Admission, build_app
 from kudo_webhook.settings import Settings
 from kudo_webhook.versions import InformedVersions, VersionSource
 from serving.connections import Connections
+from serving.event_loop import follow_turns
 from serving.namespaces import serve_debug
 from serving.probes import Probes
 from serving.server import serve, serve_probes
 from serving.token_gate import TokenGate
-from serving.turns import follow_turns
 from serving.worker_pool import WorkerUsage, build_pool
 
 log = logging.getLogger(__name__)

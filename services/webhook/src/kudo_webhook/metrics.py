@@ -14,9 +14,8 @@ from prometheus_client import (
     ProcessCollector,
 )
 
-from kudo_webhook.certificates.built_in.rotation import Write
-from serving.connections import Connections
-from serving.limits import Reason
+from kudo_webhook.certificates.rotation import Write
+from serving.connections import Connections, Reason
 
 MUTATE, VALIDATE, OPERATOR_VERSION = "mutate", "validate", "operatorversion"
 """The admission routes, as they are counted and logged."""

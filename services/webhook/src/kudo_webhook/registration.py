@@ -28,8 +28,7 @@ from kubeio.kinds import ENDPOINT_SLICES, MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS
 from kubeio.preconditions import unchanged
 from kubeio.resource import Resource
 from kubeio.types import Json, JsonObject
-from kudo_webhook.certificates.built_in.configurations import ConfigurationApi
-from kudo_webhook.certificates.built_in.store import MANAGER
+from kudo_webhook.certificates.store import MANAGER, ConfigurationApi
 from kudo_webhook.retry import SOON_SECONDS, LostRace, RetryLoop
 
 log = logging.getLogger(__name__)
@@ -75,10 +74,10 @@ class Webhooks:
                 certificate.
         """
         try:
-            found = json.loads(path.read_text(encoding="utf-8"))
-            for webhook in (*found["mutating"], *found["validating"]):
+            content = json.loads(path.read_text(encoding="utf-8"))
+            for webhook in (*content["mutating"], *content["validating"]):
                 _check_bundle(webhook)
-            return cls(tuple(found["mutating"]), tuple(found["validating"]))
+            return cls(tuple(content["mutating"]), tuple(content["validating"]))
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise Unreadable(f"{path} holds no webhooks: {error}") from error
 
@@ -170,31 +169,31 @@ class Registration:
         )
         return any(
             (endpoint.get("conditions") or {}).get("ready")
-            for one in slices.items
-            for endpoint in one.get("endpoints") or []
+            for endpoint_slice in slices.items
+            for endpoint in endpoint_slice.get("endpoints") or []
         )
 
     async def _register(self, resource: Resource) -> None:
         try:
-            found = await self._api.get(resource, self._place.configuration)
+            configuration = await self._api.get(resource, self._place.configuration)
         except NotFound:
             return
-        held: Sequence[JsonObject] = found.get("webhooks") or []
+        held: Sequence[JsonObject] = configuration.get("webhooks") or []
         desired = self._with_bundles(resource, held)
         if resource in self._current and not self._due_again(held, desired):
             return
         if not _covers(held, desired) or _bundles(held) != _bundles(desired):
-            await self._write(resource, found["metadata"]["resourceVersion"], desired)
+            await self._write(resource, configuration["metadata"]["resourceVersion"], desired)
         self._current.add(resource)
 
     def _with_bundles(self, resource: Resource, held: Sequence[JsonObject]) -> list[JsonObject]:
         """Return the webhooks, each with its own caBundle, the stored one, or the authority."""
         if self._public_roots:
             return [*self._desired[resource]]
-        found = _with_bundles(self._desired[resource], held, self._authority())
-        if not all(_bundles(found).values()):
+        webhooks = _with_bundles(self._desired[resource], held, self._authority())
+        if not all(_bundles(webhooks).values()):
             raise NoAuthority("the authority of the served certificate is not known")
-        return found
+        return webhooks
 
     def _due_again(self, held: Sequence[JsonObject], desired: Sequence[JsonObject]) -> bool:
         ours, stored = _bundles(desired), _bundles(held)
@@ -249,7 +248,7 @@ def _check_bundle(webhook: JsonObject) -> None:
 
 def _bundles(webhooks: Sequence[JsonObject]) -> dict[str, str]:
     """Return the caBundle of each webhook by its name; empty where it has none."""
-    return {one["name"]: one["clientConfig"].get("caBundle") or "" for one in webhooks}
+    return {webhook["name"]: webhook["clientConfig"].get("caBundle") or "" for webhook in webhooks}
 
 
 def _covers(held: Json, desired: Json) -> bool:

@@ -141,18 +141,18 @@ class Reviewer:
         asked = review_job.Route(route, self.fresh_uid(), self.tenancy)
         try:
             request = review_job.encode_request(asked, body, {})
-            found = review_job.decode_answer(
+            answer = review_job.decode_answer(
                 await self._call(seen, review_job.NAME, request, tenant)
             )
-            if isinstance(found, review_job.Needed):
-                blobs = await self._wires(found)
+            if isinstance(answer, review_job.Needed):
+                blobs = await self._wires(answer)
                 request = review_job.encode_request(asked, body, blobs)
-                found = review_job.decode_answer(
+                answer = review_job.decode_answer(
                     await self._call(seen, review_job.NAME, request, tenant)
                 )
         except LimitExceeded as error:
             return _too_large(error)
-        return _answered(found, seen)
+        return _answered(answer, seen)
 
     async def review_version(self, body: bytes, seen: Seen) -> Answer:
         """Return the answer to a review of an OperatorVersion; like `review`.
@@ -162,9 +162,9 @@ class Reviewer:
             workers.JobFailed: an error in a worker.
         """
         small = len(body) <= INLINE_BODY
-        known = read_review(body, kind=OPERATOR_VERSION) if small else None
-        seen.review = known or read_head(body, OPERATOR_VERSION)
-        if known is not None and (self.tenancy is Tenancy.COMPAT or not known.needs_review):
+        review = read_review(body, kind=OPERATOR_VERSION) if small else None
+        seen.review = review or read_head(body, OPERATOR_VERSION)
+        if review is not None and (self.tenancy is Tenancy.COMPAT or not review.needs_review):
             return ALLOWED
         tenant = seen.review.namespace if seen.review is not None else ""
         try:
@@ -204,18 +204,18 @@ def busy() -> Answer:
 
 
 def _answered(
-    found: review_job.Malformed | review_job.Needed | review_job.Reviewed, seen: Seen
+    answer: review_job.Malformed | review_job.Needed | review_job.Reviewed, seen: Seen
 ) -> Answer:
     """Return the answer of a worker; sets `seen.review`.
 
     Raises:
         MalformedReview: the body is no AdmissionReview.
     """
-    if isinstance(found, review_job.Malformed):
-        raise MalformedReview(found.text)
-    assert isinstance(found, review_job.Reviewed)
-    seen.review = found.review
-    return found.answer
+    if isinstance(answer, review_job.Malformed):
+        raise MalformedReview(answer.text)
+    assert isinstance(answer, review_job.Reviewed)
+    seen.review = answer.review
+    return answer.answer
 
 
 def _too_large(error: LimitExceeded, whole: str = "the Instance") -> Answer:
@@ -227,9 +227,9 @@ def _too_large(error: LimitExceeded, whole: str = "the Instance") -> Answer:
 def _entries(review: AdmissionReview) -> int:
     """Return how many parameters and plans the objects of a review have."""
     count = 0
-    for found in (review.object, review.old_object):
-        if found is not None:
-            spec, status = _part(found, "spec"), _part(found, "status")
+    for obj in (review.object, review.old_object):
+        if obj is not None:
+            spec, status = _part(obj, "spec"), _part(obj, "status")
             last = _part(status, "lastRun")
             maps = (_part(spec, "parameters"), _part(status, "planStatus"))
             count += sum(map(len, (*maps, _part(last, "parameters"))))

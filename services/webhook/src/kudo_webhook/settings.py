@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from kudo.admission.tenancy import Tenancy
-from kudo_webhook.body import LIMIT as BODY_LIMIT
-from kudo_webhook.certificates.built_in.keeper import BuiltIn
-from kudo_webhook.certificates.built_in.lifetimes import Lifetimes, duration
-from serving.limits import PortLimits
+from kudo_webhook.certificates.authority import Lifetimes, duration
+from kudo_webhook.certificates.rotation import BuiltIn
+from kudo_webhook.middleware import LIMIT as BODY_LIMIT
+from serving.connections import PortLimits
 from serving.logs import Style
 from serving.namespaces import debug_option
 from serving.settings import (
@@ -280,11 +280,11 @@ def _tls_files(values: dict[str, Any]) -> tuple[Path, Path] | None:
 
 def _built_in(values: dict[str, Any]) -> BuiltIn | None:
     lifetimes = Lifetimes(authority=values.pop("ca_lifetime"), leaf=values.pop("leaf_lifetime"))
-    found = BuiltIn(
+    built_in = BuiltIn(
         secret=values.pop("certificate_secret"),
         namespace=values.pop("certificate_namespace"),
         service=values["service_name"],
         configuration=values["webhook_configuration"],
         lifetimes=lifetimes,
     )
-    return found if found.secret else None
+    return built_in if built_in.secret else None

@@ -112,16 +112,16 @@ class InformedVersions:
         cached = self._informer.get(namespace, name)
         if cached is not None and _is_granted(cached, namespace, grantee):
             return self._from_cache(namespace, name, cached)
-        found = await self._read(namespace, name, grantee)
-        return None if found is None else _parse(namespace, name, slim(found))
+        live = await self._read(namespace, name, grantee)
+        return None if live is None else _parse(namespace, name, slim(live))
 
     async def wire(
         self, namespace: str, name: str, grantee: str | None = None, *, whole: bool = False
     ) -> bytes | None:
         raw = self._informer.get(namespace, name)
         if whole or raw is None or not _is_granted(raw, namespace, grantee):
-            found = await self._read(namespace, name, grantee)
-            raw = None if found is None else _within_bounds(found) if whole else slim(found)
+            live = await self._read(namespace, name, grantee)
+            raw = None if live is None else _within_bounds(live) if whole else slim(live)
         if raw is None:
             return None
         _check_size(namespace, name, raw)
@@ -140,14 +140,14 @@ class InformedVersions:
             metadata = await self._read_live(namespace, name, metadata_only=True)
             if metadata is None or not _is_granted(metadata, namespace, grantee):
                 return None
-        found = await self._read_live(namespace, name)
-        return found if found is not None and _is_granted(found, namespace, grantee) else None
+        live = await self._read_live(namespace, name)
+        return live if live is not None and _is_granted(live, namespace, grantee) else None
 
     def _from_cache(self, namespace: str, name: str, raw: JsonObject) -> OperatorVersion:
-        known = self._parsed.get((namespace, name))
-        if known is None or known.metadata.resource_version != raw["metadata"]["resourceVersion"]:
-            known = self._parsed[namespace, name] = _parse(namespace, name, raw)
-        return known
+        parsed = self._parsed.get((namespace, name))
+        if parsed is None or parsed.metadata.resource_version != raw["metadata"]["resourceVersion"]:
+            parsed = self._parsed[namespace, name] = _parse(namespace, name, raw)
+        return parsed
 
     def _forget(self, delta: Delta) -> None:
         # With every change: after a restore of etcd a resourceVersion may come a second time.

@@ -11,9 +11,8 @@ from prometheus_client import CollectorRegistry
 from kudo.admission.version_rules import REASON
 from kudo_reconciler.metrics import labels as words
 from kudo_webhook import metrics as webhook
-from serving.connections import Connections
-from serving.limits import PROBES
-from serving.turns import TurnCollector, Turns
+from serving.connections import PROBES, Connections
+from serving.event_loop import TurnCollector, Turns
 from serving.worker_pool import WorkerMetrics
 from tests.support.metrics_docs import documented, documented_values, queries, rows
 from tests.unit.reconciler.metrics.metrics_seen import ALLOWED, exercised

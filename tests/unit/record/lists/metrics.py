@@ -3,9 +3,8 @@
 from prometheus_client import CollectorRegistry
 
 from kudo_webhook import metrics as webhook
-from serving.connections import Connections
-from serving.limits import PROBES
-from serving.turns import TurnCollector, Turns
+from serving.connections import PROBES, Connections
+from serving.event_loop import TurnCollector, Turns
 from serving.worker_pool import WorkerMetrics
 from tests.unit.reconciler.metrics.metrics_seen import exercised
 from workers import Observation

@@ -8,7 +8,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from kudo_webhook.certificates.client_authority import ClientAuthority
+from kudo_webhook.certificates.files import ClientAuthority
 from kudo_webhook.certificates.served import Served
 from tests.support.client_ca import Authority
 from tests.unit.webhook.harness import (

@@ -13,10 +13,9 @@ import aiohttp
 from prometheus_client.parser import text_string_to_metric_families
 
 from kudo.api import JsonObject
-from kudo_webhook.admission import Admission
 from kudo_webhook.app import HANDLERS
 from kudo_webhook.metrics import Metrics
-from kudo_webhook.routes import build_app
+from kudo_webhook.routes import Admission, build_app
 from serving.logs import JsonFormatter
 from tests.unit.webhook.fuzz.inputs import CANARY, Sent
 from tests.unit.webhook.harness import DictVersions, Webhook

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kudo_webhook.body import LIMIT
+from kudo_webhook.middleware import LIMIT
 from tests.support.selection.properties import examples
 from tests.unit.webhook.fuzz.contract import (
     assert_lines_are_ours,

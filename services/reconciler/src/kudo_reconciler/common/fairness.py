@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Final
 
-from serving.settings import Option, within
-from serving.shares import Share, share_options, take_share
+from serving.settings import Option, Share, share_options, take_share, within
 
 _OPERATIONS = Share(64, 16)
 _LONG_OPERATIONS = Share(256, 64)

@@ -23,7 +23,7 @@ from kudo_reconciler.common.clock import loop_seconds
 from kudo_reconciler.common.fairness import USUAL, Fairness
 from kudo_reconciler.common.keys import Key
 from serving.namespaces import Measure
-from serving.shares import Share
+from serving.settings import Share
 from workers.fair_queue import FairQueue, Usage
 
 _QUICK_SECONDS: Final = 1.0

@@ -1,4 +1,4 @@
-"""A serving certificate in files, loaded again whenever they change.
+"""Files that are loaded again whenever they change: the serving certificate, the client authority.
 
 Files are polled: a mounted Secret changes by a symlink, which an inotify watch of the file misses.
 """
@@ -77,11 +77,11 @@ class Files:
             await asyncio.sleep(interval)
 
     def _issuer(self) -> bytes:
-        found = b""
+        content = b""
         if self._authority is not None and self._authority.exists():
-            found = self._authority.read_bytes()
-        if _holds_certificate(found):
-            return found
+            content = self._authority.read_bytes()
+        if _holds_certificate(content):
+            return content
         if self._authority_needed:
             where = self._authority or "--tls-ca"
             raise ValueError(f"{where} is missing or holds no certificate; {_AUTHORITY_HINT}")
@@ -119,3 +119,53 @@ def _describe(error: Exception) -> str:
     if isinstance(error, ssl.SSLError) and error.reason == "KEY_VALUES_MISMATCH":
         return "the key does not belong to the certificate"
     return str(error)
+
+
+class ClientAuthority:
+    """The authority of client certificates, in a PEM file that may change.
+
+    Attributes:
+        problem: Why clients cannot be verified yet; empty if they can.
+    """
+
+    def __init__(self, served: Served, path: Path) -> None:
+        self._served, self._path = served, path
+        self._seen: bytes | None = None
+        self._told = ""
+        self._loaded = False
+        self.problem = "it has not been read yet"
+
+    def refresh(self) -> None:
+        """Trust what the file holds now; blocks for the reading.
+
+        A file that cannot be used is logged once, and the authority that was read before stays.
+        """
+        try:
+            content = self._path.read_bytes()
+            if content == self._seen:
+                return
+            self._seen = content
+            self._served.trust(content)
+        except OSError as error:
+            self._seen = None
+            self._refused(f"{self._path}: {error.strerror or error}")
+            return
+        except ValueError as error:
+            self._refused(f"{self._path} {error}")
+            return
+        self._loaded, self._told, self.problem = True, "", ""
+        log.info("client CA loaded", extra={"path": str(self._path)})
+
+    async def watch(self, interval: float) -> None:
+        """Refresh for ever; changes are seen after `interval` seconds at most."""
+        while True:
+            await asyncio.to_thread(self.refresh)
+            await asyncio.sleep(interval)
+
+    def _refused(self, problem: str) -> None:
+        if not self._loaded:
+            self.problem = problem
+        if problem != self._told:
+            self._told = problem
+            kept = "the one loaded before stays" if self._loaded else "no client is accepted"
+            log.error("client CA refused, %s", kept, extra={"error": problem})

@@ -124,13 +124,15 @@ def _readable(pem: bytes) -> bytes:
         ValueError: it holds none, or one is unreadable.
     """
     try:
-        found = x509.load_pem_x509_certificates(pem)
+        certificates = x509.load_pem_x509_certificates(pem)
     except ValueError as error:
         raise ValueError(
             "holds no readable certificate; it needs the authority that signs the client "
             "certificate of the API server, in PEM"
         ) from error
-    return b"".join(one.public_bytes(serialization.Encoding.PEM) for one in found)
+    return b"".join(
+        certificate.public_bytes(serialization.Encoding.PEM) for certificate in certificates
+    )
 
 
 def _load_pair(context: ssl.SSLContext, pair: bytes) -> None:

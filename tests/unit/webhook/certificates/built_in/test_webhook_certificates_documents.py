@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from kudo_webhook.certificates.built_in.authority import serving_names
+from kudo_webhook.certificates.authority import serving_names
 from kudo_webhook.settings import OPTIONS
 
 ROOT = Path(__file__).resolve().parents[5]

@@ -11,16 +11,17 @@ from cryptography.x509.verification import PolicyBuilder, Store
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kudo_webhook.certificates.built_in.authority import (
+from kudo_webhook.certificates.authority import (
     Damaged,
+    Lifetimes,
     Pair,
+    duration,
     new_authority,
     new_leaf,
     pem,
     serving_names,
 )
-from kudo_webhook.certificates.built_in.due import authority_due, leaf_due
-from kudo_webhook.certificates.built_in.lifetimes import Lifetimes, duration
+from kudo_webhook.certificates.due import authority_due, leaf_due
 
 NOW = dt.datetime(2030, 1, 1, tzinfo=dt.UTC)
 DAY = dt.timedelta(days=1)

@@ -11,8 +11,8 @@ import pytest
 from cryptography import x509
 
 from kubeio.errors import Forbidden, ServerError
-from kudo_webhook.certificates.built_in.authority import Pair
-from kudo_webhook.certificates.built_in.keeper import BuiltIn, Keeper
+from kudo_webhook.certificates.authority import Pair
+from kudo_webhook.certificates.rotation import BuiltIn, Keeper
 from kudo_webhook.certificates.served import Served
 from tests.unit.webhook.certificates.built_in.world import (
     CONFIGURATION,

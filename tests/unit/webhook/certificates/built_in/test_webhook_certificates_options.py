@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from kudo_webhook.certificates.built_in.keeper import BuiltIn
-from kudo_webhook.certificates.built_in.lifetimes import Lifetimes
+from kudo_webhook.certificates.authority import Lifetimes
+from kudo_webhook.certificates.rotation import BuiltIn
 from kudo_webhook.settings import Settings
 
 FILES = ["--tls-cert", "c", "--tls-key", "k"]

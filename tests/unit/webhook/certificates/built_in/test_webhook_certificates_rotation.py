@@ -6,8 +6,8 @@ import pytest
 
 from kubeio.errors import Forbidden
 from kubeio.kinds import MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS
-from kudo_webhook.certificates.built_in.authority import new_authority, new_leaf, pem, serving_names
-from kudo_webhook.certificates.built_in.trust import desired, read_bundle, write_bundle
+from kudo_webhook.certificates.authority import new_authority, new_leaf, pem, serving_names
+from kudo_webhook.certificates.due import desired, read_bundle, write_bundle
 from kudo_webhook.retry import LostRace
 from tests.unit.webhook.certificates.built_in.world import (
     ADMISSION,

@@ -15,18 +15,17 @@ from kubeio.errors import Conflict, Invalid, KubeError, NotFound
 from kubeio.kinds import MUTATING_WEBHOOKS, SECRETS, VALIDATING_WEBHOOKS
 from kubeio.resource import Resource, name_of
 from kubeio.types import Json, JsonObject, copy_json
-from kudo_webhook.certificates.built_in.authority import (
+from kudo_webhook.certificates.authority import (
     Damaged,
+    Lifetimes,
     Pair,
     issued_by,
     pem,
     serving_names,
 )
-from kudo_webhook.certificates.built_in.configurations import Configurations
-from kudo_webhook.certificates.built_in.lifetimes import Lifetimes
-from kudo_webhook.certificates.built_in.rotation import Objects, Rotation
-from kudo_webhook.certificates.built_in.store import PairSecret
-from kudo_webhook.certificates.built_in.trust import Trust, read_bundle
+from kudo_webhook.certificates.due import Trust, read_bundle
+from kudo_webhook.certificates.rotation import Objects, Rotation
+from kudo_webhook.certificates.store import Configurations, PairSecret
 from kudo_webhook.retry import LostRace
 
 NAMESPACE, SECRET, CONFIGURATION = "kudo-system", "serving", "admission"
