@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from kudo.verification.codes import CODES
+from kudo.verification.finding import CODES
 from tests.unit.docs.pages import ROOT
 
 _ROW = re.compile(r"^\| `(\w+)` \| (.+) \|$", re.MULTILINE)

@@ -9,7 +9,7 @@ from kubectl_kudo import __version__
 from kubectl_kudo.session.output import JsonObject, one, say
 from kubectl_kudo.session.terminal import continued, word
 from kudo.verification import Finding
-from kudo.verification.codes import CODES
+from kudo.verification.finding import CODES
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 

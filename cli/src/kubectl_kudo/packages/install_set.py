@@ -26,7 +26,7 @@ from kudo.packages.resolution import Resolution
 from kudo.parameters.check import check_value, missing_required
 from kudo.parameters.sources import with_plain_booleans
 from kudo.verification import softened, verify, verify_dependencies
-from kudo.verification.codes import OF_NEW_INSTANCES
+from kudo.verification.finding import OF_NEW_INSTANCES
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from pathlib import Path
 from kubectl_kudo.session.errors import CliError, listed
 from kubectl_kudo.session.files import write_file
 from kudo.api.problems import InvalidInput
-from kudo.authoring.change import check_change
+from kudo.authoring.edit import check_change
 from kudo.packages.files import OPERATOR_FILE, PackageFiles
 
 _HINT = "change to the folder of a package, or to the one above it"

@@ -10,12 +10,10 @@ event loop can afford. A `Budget` bounds several calls together.
 
 from typing import TYPE_CHECKING
 
-from goyaml.errors import DumpError
-from goyaml.json_text import json_documents
-from goyaml.limits import DEFAULT_LIMITS, INLINE, Budget, Limits
+from goyaml.limits import DEFAULT_LIMITS, INLINE, Budget, DumpError, Limits
 from goyaml.loader import SecondDocument, YamlError, load, load_all
-from goyaml.numbers import SpelledFloat, format_float, parse_float
-from goyaml.text import NotTextError, decode
+from goyaml.scalars import SpelledFloat, format_float, parse_float
+from goyaml.text import NotTextError, decode, json_documents
 
 if TYPE_CHECKING:
     from goyaml.writer import dump

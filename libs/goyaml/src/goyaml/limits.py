@@ -1,4 +1,4 @@
-"""Limits for reading and writing YAML from untrusted sources."""
+"""Limits for reading and writing YAML from untrusted sources, and the error of writing."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -46,3 +46,15 @@ class Budget:
     nodes: int = 0
     aliased: int = 0
     directives: int = 0
+
+
+class DumpError(ValueError):
+    """The value cannot be written: too deep, too large, or of a type that YAML does not have.
+
+    Attributes:
+        limit: Name of the exceeded field of `Limits`, else "".
+    """
+
+    def __init__(self, message: str, *, limit: str = "") -> None:
+        super().__init__(message)
+        self.limit = limit

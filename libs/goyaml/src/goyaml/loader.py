@@ -18,11 +18,9 @@ from typing import Final, Protocol
 import yaml
 from yaml import events as ev
 
-from goyaml.json_text import with_whole_characters
 from goyaml.limits import CALL_NODES, DEFAULT_LIMITS, Budget, Limits
-from goyaml.numbers import format_float, spelled
-from goyaml.scalars import Scalar, is_timestamp, resolve
-from goyaml.text import BYTE_ORDER_MARK, NotTextError, decode
+from goyaml.scalars import Scalar, format_float, is_timestamp, resolve, spelled
+from goyaml.text import BYTE_ORDER_MARK, NotTextError, decode, with_whole_characters
 
 _TAG: Final = "tag:yaml.org,2002:"
 _MERGE: Final = "<<"

@@ -3,7 +3,7 @@
 import pytest
 
 from kudo.api.problems import InvalidInput
-from kudo.authoring.ignore import parse_ignore_file
+from kudo.authoring.archive import parse_ignore_file
 
 
 def left(text: str, *paths: str) -> list[str]:

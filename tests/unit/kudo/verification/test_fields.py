@@ -8,7 +8,7 @@ from kudo.packages.files import PackageFiles
 from kudo.packages.model import Package
 from kudo.packages.reader import parse_package
 from kudo.verification import Finding, Severity, verify
-from kudo.verification.fixes import apply, edits_of
+from kudo.verification.finding import apply, edits_of
 from tests.unit.kudo.verification.test_verification import OBJECT
 
 OPERATOR = """\

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import kudo.verification
 from kudo.plans.runs import conditions
-from kudo.verification.codes import CODES
+from kudo.verification.finding import CODES
 from tests.unit.docs.test_docs_reasons import documented
 
 _SEVERITIES = {

@@ -4,7 +4,7 @@ from kubectl_kudo.packages.package_folder import package_folder
 from kubectl_kudo.session.arguments import Args
 from kubectl_kudo.session.command import Command
 from kubectl_kudo.session.errors import UsageError
-from kudo.authoring.markdown import package_markdown
+from kudo.authoring.description import package_markdown
 from kudo.packages.reader import read_package
 
 

@@ -17,7 +17,7 @@ from kubectl_kudo.session.asking import (
 from kubectl_kudo.session.command import Command
 from kubectl_kudo.session.errors import CliError, UsageError
 from kubectl_kudo.session.output import say
-from kudo.authoring.change import files_of
+from kudo.authoring.edit import files_of
 from kudo.authoring.skeleton import NewPackage, skeleton
 from kudo.packages.files import OPERATOR_FILE
 

@@ -19,8 +19,7 @@ from kudo.packages.reader import parse_package
 from kudo.packages.resolution import Resolution, depends_by_name
 from kudo.packages.source import Position
 from kudo.verification import Finding, Severity, softened, verify, verify_dependencies
-from kudo.verification.finding import Edit, place_of
-from kudo.verification.fixes import apply, edits_of
+from kudo.verification.finding import Edit, apply, edits_of, place_of
 from kudo.verification.parameter_texts import NAMES, verify_parameter_texts
 
 _SARIF = "sarif"

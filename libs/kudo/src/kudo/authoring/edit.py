@@ -1,18 +1,23 @@
-"""Adds an item to a list or a mapping in a YAML file, by inserting text.
+"""Adds an item to a list or a mapping in a YAML file, and checks a package before it is changed.
 
-Everything else in the file stays as it is written: comments, order, indentation, quotes. The result
-is read again and compared, so a file that is written in a way that is not understood here is
-refused, and never damaged.
+Text is inserted, and everything else in the file stays as it is written: comments, order,
+indentation, quotes. The result is read again and compared, so a file that is written in a way that
+is not understood here is refused, and never damaged.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 import yaml
 
 from goyaml import YamlError, load
 from kudo.api.problems import InvalidInput, Problem
+from kudo.packages.files import OPERATOR_FILE, PARAMETERS_FILE, PackageFiles
+from kudo.packages.location import FolderLocation, Located
 from kudo.packages.readable_yaml import WIDTH, ReadableDumper
+from kudo.packages.reader import open_package, parse_package
+from kudo.verification import verify, verify_dependencies
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,3 +257,50 @@ def _dumped(value: object, *, flow: bool) -> str:
         width=WIDTH,
     )
     return text
+
+
+def files_of(folder: Path) -> PackageFiles:
+    """Return the files of a package that may be incomplete.
+
+    Raises:
+        InvalidInput: files are unsafe or too large to read.
+    """
+    if not folder.exists():
+        return PackageFiles(str(folder), {})
+    return open_package(folder)
+
+
+def check_change(folder: Path, before: PackageFiles, changes: Mapping[str, str]) -> None:
+    """Verify a package with some of its files changed.
+
+    Args:
+        folder: The folder of the package.
+        before: Its files as they are.
+        changes: New texts by the path of the file.
+
+    Raises:
+        InvalidInput: the change brings errors that the package does not have now.
+    """
+    contents = {path: text.encode() for path, text in changes.items()}
+    after = replace(before, files={**before.files, **contents})
+    known = (
+        {_key(problem) for problem in _errors(folder, before)} if _is_complete(before) else set()
+    )
+    problems = [problem for problem in _errors(folder, after) if _key(problem) not in known]
+    if problems:
+        raise InvalidInput(problems)
+
+
+def _is_complete(files: PackageFiles) -> bool:
+    return {OPERATOR_FILE, PARAMETERS_FILE} <= files.files.keys()
+
+
+def _errors(folder: Path, files: PackageFiles) -> Iterable[Problem]:
+    package = parse_package(files)
+    located = Located(package, FolderLocation(folder.absolute()))
+    findings = (*verify(package), *verify_dependencies(located))
+    return [finding.problem for finding in findings if finding.is_error]
+
+
+def _key(problem: Problem) -> tuple[str, str, str]:
+    return problem.reason, problem.message, problem.field

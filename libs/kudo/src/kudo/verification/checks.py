@@ -7,21 +7,11 @@ from typing import Final
 from kudo.packages.model import Package
 from kudo.packages.reader import is_template, template_name
 from kudo.packages.source import source_of
-from kudo.verification import (
-    fields,
-    limits,
-    operator,
-    parameters,
-    pipes,
-    plans,
-    storage,
-    tasks,
-    templates,
-)
+from kudo.verification import fields, limits, operator, parameters, storage, templates
 from kudo.verification.finding import Finding
-from kudo.verification.rendered import namespaces, objects, removed, rendering
+from kudo.verification.operator import steps_of
+from kudo.verification.rendered import kinds, objects, rendering
 from kudo.verification.rendered.rendering import Rendering
-from kudo.verification.tasks import steps_of
 
 Check = Callable[[Package], Iterable[Finding]]
 RenderedCheck = Callable[[Rendering], Iterable[Finding]]
@@ -40,15 +30,15 @@ CHECKS: Final[tuple[Check, ...]] = (
     operator.the_version_can_be_named,
     storage.parts_are_within_bounds,
     storage.the_version_fits_into_etcd,
-    tasks.tasks_can_be_built,
-    tasks.task_names_are_unique,
-    tasks.steps_name_defined_tasks,
-    tasks.steps_have_tasks,
-    tasks.tasks_are_used,
-    plans.triggers_name_defined_plans,
-    plans.there_is_a_deploy_plan,
-    plans.strategies_are_known,
-    plans.names_in_plans_are_unique,
+    operator.tasks_can_be_built,
+    operator.task_names_are_unique,
+    operator.steps_name_defined_tasks,
+    operator.steps_have_tasks,
+    operator.tasks_are_used,
+    operator.triggers_name_defined_plans,
+    operator.there_is_a_deploy_plan,
+    operator.strategies_are_known,
+    operator.names_in_plans_are_unique,
     limits.limits_are_durations,
     limits.limits_can_pass,
     limits.limits_are_used,
@@ -68,17 +58,17 @@ CHECKS: Final[tuple[Check, ...]] = (
     templates.conditions_depend_on_values,
     templates.tasks_name_defined_templates,
     templates.templates_are_used,
-    pipes.keys_are_unique,
-    pipes.artifacts_can_be_named,
+    operator.keys_are_unique,
+    operator.artifacts_can_be_named,
 )
 """Checks of what the package declares."""
 
 RENDERED_CHECKS: Final[tuple[RenderedCheck, ...]] = (
     rendering.templates_can_be_rendered,
     rendering.documents_are_single,
-    removed.versions_are_served,
-    namespaces.only_the_manifest_is_a_namespace,
-    namespaces.the_manifest_is_one_namespace,
+    kinds.versions_are_served,
+    kinds.only_the_manifest_is_a_namespace,
+    kinds.the_manifest_is_one_namespace,
     objects.templates_are_not_empty,
     objects.names_can_be_used,
     objects.namespaces_are_not_set,

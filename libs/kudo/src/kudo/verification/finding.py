@@ -1,12 +1,16 @@
-"""Findings of checks: severity, code, message, place, and what to do about it."""
+"""Findings of checks: severity, code, message, place, advice, and the edit that mends it.
 
-from collections.abc import Iterable
+A code never changes, since tools select by it.
+"""
+
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final
 
+from goyaml import decode
 from kudo.api.problems import Problem
-from kudo.packages.files import OPERATOR_FILE, PARAMETERS_FILE
+from kudo.packages.files import OPERATOR_FILE, PARAMETERS_FILE, PackageFiles
 from kudo.packages.source import Named, Path, path_text
 
 _FOLDER: Final = "templates"
@@ -177,3 +181,109 @@ def at_template(name: str, line: int = 0, column: int = 0) -> Place:
     """Return a place in a template; line 0 is the file as a whole."""
     path = name if name.startswith(_FOLDER) else f"{_FOLDER}/{name}"
     return Place(path, line=line, column=column)
+
+
+OF_NEW_INSTANCES: Final = frozenset({"DeployPlanMissing"})
+"""Codes of what an upgrade does not need, which runs another plan if there is one."""
+
+CODES: Final[Mapping[str, str]] = {
+    "ApplyPolicyInvalid": "An object cannot have the annotation kudo.dev/apply-policy as it is.",
+    "CircularDependency": "Packages depend on each other in a circle.",
+    "CleanupNotManual": "A parameter triggers the plan cleanup, so changing it is denied.",
+    "ConditionAlwaysTrue": "A condition is a parameter whose text is true even if it says false.",
+    "DefaultUnquoted": "A default without quotes is read as another text than it is written.",
+    "DeletionPolicyUnknown": "The annotation kudo.dev/deletion-policy of an object is misspelt.",
+    "DependencyAmbiguous": "Two dependencies have the same version and differ.",
+    "DependencyLimit": "A package depends on too much.",
+    "DependencyOutside": "An archive lacks a dependency that is beside the folder it is made of.",
+    "DependencyUnresolved": "A dependency cannot be found or read.",
+    "DependencyVersion": "A task asks for another version than the package at its path has.",
+    "DeployPlanMissing": "There is no plan deploy.",
+    "DocumentIgnored": "A file has a second document, and only the first one is read.",
+    "FieldUnknown": "A field of operator.yaml or params.yaml does not exist, and is ignored.",
+    "InvalidName": "The name or version of the operator cannot be used in names of objects.",
+    "InvalidPlan": "The objects of Pipe tasks would have no name, or the same one.",
+    "KeyDuplicate": "A key of a mapping is given twice; only the last one counts.",
+    "KindDefinedTooLate": "A task applies a CRD and a resource of its kind.",
+    "LabelNotText": "A label or annotation is a number, a boolean or a list, which needs quotes.",
+    "NameDuplicate": "Tasks, phases or steps have the same name.",
+    "NamespaceManifestInvalid": "The namespaceManifest is not one Namespace.",
+    "NamespaceNotAllowed": "A template other than the namespaceManifest makes a Namespace.",
+    "NamespaceOverridden": "A template sets a namespace, which that of the Instance replaces.",
+    "ObjectDuplicate": "A plan applies the same object from two templates.",
+    "ObjectNameInvalid": "An object of this kind cannot have this name.",
+    "PackageIncomplete": "A package lacks operator.yaml or params.yaml.",
+    "PackageInvalid": "A file of a package cannot be read.",
+    "PackageNotFound": "There is no package at a path.",
+    "PackageTooLarge": "A package exceeds a limit, or is larger than what the API server stores.",
+    "PackageUnreadable": "A package cannot be opened.",
+    "PackageUnsafe": "A package has links, devices, or paths that leave it.",
+    "ParameterDuplicate": "Parameters have the same name, but for upper and lower case.",
+    "ParameterGroupInvalid": "The name of a group is invalid or not unique.",
+    "ParameterInvalid": "A parameter cannot be used as it is declared, or a value not be set.",
+    "ParameterNameInvalid": "The name of a parameter contains a character that it may not.",
+    "ParameterRequired": "A child gets no value for a parameter that it requires.",
+    "ParameterText": "A parameter lacks a text for people (--param-checks).",
+    "ParameterTooLarge": "The value of a parameter exceeds a limit.",
+    "ParameterTypeUnknown": "The type of a parameter does not exist.",
+    "ParameterUnknown": "A template, Toggle task or parameter file uses an undeclared parameter.",
+    "ParameterUnused": "Nothing uses a parameter.",
+    "PhaseEmpty": "A phase has no steps, so it does nothing.",
+    "PipeKeyDuplicate": "Pipe tasks of a plan have the same key.",
+    "PlanEmpty": "A plan has no phases, so it does nothing.",
+    "PlanUnknown": "A parameter triggers a plan that does not exist.",
+    "RemovedAPIVersion": "An object is in an API version that Kubernetes no longer serves.",
+    "ResourceValidationError": "A pod of a Pipe task cannot hand its files on.",
+    "StepEmpty": "A step has no tasks, so it does nothing.",
+    "StrategyUnknown": "A strategy is neither serial nor parallel.",
+    "TaskBuildError": "A task lacks what its kind needs.",
+    "TaskRenderingError": "A template cannot be rendered, or not to Kubernetes objects.",
+    "TaskUnknown": "A step names a task that does not exist.",
+    "TaskUnused": "No step names a task.",
+    "TemplateDuplicate": "Two files have the same name as templates.",
+    "TemplateEmpty": "A template that a task applies is empty.",
+    "TemplateFileName": "A file is a template, or is none, against its name or folder.",
+    "TemplateInvalid": "The syntax of a template is wrong.",
+    "TemplateUnknown": "A task names a template that does not exist.",
+    "TemplateUnused": "No task names a template.",
+    "TerminationMessageNotShown": (
+        "The annotation kudo.dev/show-termination-message has no effect as it is."
+    ),
+    "TextUnquoted": "A text without quotes is read as a number or boolean of another spelling.",
+    "TimeLimitInvalid": "A time limit is no duration of more than zero.",
+    "TimeLimitUnreachable": "A time limit never passes, since another one passes before it.",
+    "TimeLimitUnused": "A time limit is of a task that nothing runs, or that never waits.",
+    "ToggleNotBoolean": "The parameter of a Toggle task is no boolean.",
+    "TooManyObjects": "A task or a plan has more objects than it may.",
+    "VariableUnknown": "A template uses a variable that does not exist.",
+    "VersionInvalid": "A version is not a semantic version.",
+    "VersionMissing": "A version that is required is missing.",
+}
+
+
+def edits_of(findings: Iterable[Finding]) -> tuple[Edit, ...]:
+    """Return the edits of findings, each once; of two that overlap the first."""
+    found: list[Edit] = []
+    for finding in findings:
+        edit = finding.edit
+        if edit is not None and not any(_overlap(edit, other) for other in found):
+            found.append(edit)
+    return tuple(found)
+
+
+def apply(files: PackageFiles, edits: Iterable[Edit]) -> Mapping[str, str]:
+    """Return the new texts by the path of the file; what is not edited stays as it is written."""
+    texts: dict[str, str] = {}
+    for edit in sorted(edits, key=lambda edit: edit.start, reverse=True):
+        text = texts.get(edit.file, "") or decode(files.files[edit.file])
+        texts[edit.file] = text[: edit.start] + edit.text + text[edit.end :]
+    return texts
+
+
+def _overlap(left: Edit, right: Edit) -> bool:
+    if left.file != right.file:
+        return False
+    if left.start == right.start:
+        return True
+    first, second = sorted((left, right), key=lambda edit: edit.start)
+    return second.start < first.end

@@ -26,7 +26,7 @@ from kudo.verification.finding import (
     in_operator,
     in_parameters,
 )
-from kudo.verification.values import stored
+from kudo.verification.parameters import stored
 
 MOST_BYTES: Final = 1536 * 1024
 """Of a request to etcd, unless it is told otherwise."""

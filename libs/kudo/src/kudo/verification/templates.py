@@ -29,8 +29,8 @@ from kudo.verification.finding import (
     tolerated,
     warning,
 )
+from kudo.verification.parameters import stored
 from kudo.verification.usage import VARIABLES, Usage, usage_of
-from kudo.verification.values import stored
 
 _FOLDER: Final = "templates/"
 _SUFFIX: Final = ".yaml"

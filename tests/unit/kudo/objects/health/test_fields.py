@@ -11,7 +11,7 @@ from kudo.api import JsonObject
 from kudo.api.names import ANNOTATION_SHOW_TERMINATION_MESSAGE
 from kudo.objects.health import health_of, read_fields, termination_message
 from kudo.objects.health.reading import LONGEST_TEXT
-from kudo.tasks.pipe.progress import has_ended, waits_for
+from kudo.tasks.pipe.pod import has_ended, waits_for
 from tests.unit.kudo.objects.health.test_truth_table import TABLE, WITH_A_RULE
 
 _NAMES: Final = (

@@ -15,7 +15,7 @@ from kudo.objects.health import (
     unready_pods,
 )
 from kudo.objects.health.reading import LONGEST_TEXT
-from kudo.tasks.pipe.progress import waits_for
+from kudo.tasks.pipe.pod import waits_for
 
 SHOW = "kudo.dev/show-termination-message"
 SAID = "NODE_COUNT is 4: use an odd number."

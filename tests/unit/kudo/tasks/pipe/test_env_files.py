@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kudo.tasks.pipe import parse_env_file
-from kudo.tasks.pipe.envfile import EnvFileError
+from kudo.tasks.pipe.artifacts import EnvFileError
 
 LONGEST = 64 * 1024 - 1
 

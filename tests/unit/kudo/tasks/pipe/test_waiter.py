@@ -7,7 +7,7 @@ import pytest
 
 from kudo.api import JsonObject
 from kudo.tasks.pipe import is_pipe_pod, waiter_pod
-from kudo.tasks.pipe.progress import has_ended, waits_for
+from kudo.tasks.pipe.pod import has_ended, waits_for
 from tests.unit.kudo.tasks.pipe.test_pods import POD, changed, with_further_volumes
 
 # The pod that runs

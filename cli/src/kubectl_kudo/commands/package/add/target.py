@@ -10,8 +10,7 @@ from kubectl_kudo.session.arguments import Args, Flag
 from kubectl_kudo.session.asking import on_terminal
 from kubectl_kudo.session.errors import CliError, UsageError
 from kubectl_kudo.session.output import talk
-from kudo.authoring.change import files_of
-from kudo.authoring.edit import Addition, added
+from kudo.authoring.edit import Addition, added, files_of
 from kudo.packages.files import PackageFiles
 from kudo.packages.model import Package
 from kudo.packages.reader import parse_package

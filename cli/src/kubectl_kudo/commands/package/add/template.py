@@ -13,7 +13,7 @@ from kubectl_kudo.session.command import Command
 from kubectl_kudo.session.errors import CliError
 from kudo.api.task_kinds import DEFAULT_KIND, kind_of
 from kudo.authoring.edit import Addition
-from kudo.authoring.starters import KINDS, starter
+from kudo.authoring.skeleton import KINDS, starter
 from kudo.packages.files import OPERATOR_FILE
 from kudo.packages.model import Package
 

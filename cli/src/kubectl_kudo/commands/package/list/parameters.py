@@ -7,7 +7,7 @@ from kubectl_kudo.session.blocks import Table
 from kubectl_kudo.session.command import Command
 from kubectl_kudo.session.errors import UsageError
 from kubectl_kudo.session.output import check_format, many, show
-from kudo.authoring.shown import default_of, missing_values, parameter_data, sorted_parameters
+from kudo.authoring.description import default_of, missing_values, parameter_data, sorted_parameters
 from kudo.packages.model import PackageParameter
 
 _WIDTH = 35

@@ -10,7 +10,7 @@ from kubectl_kudo.session.errors import UsageError
 from kubectl_kudo.session.output import check_format, many, show
 from kudo.api import Phase, Plan, Step, Task
 from kudo.api.task_kinds import kind_of
-from kudo.authoring.shown import SERIAL, plan_data
+from kudo.authoring.description import SERIAL, plan_data
 
 
 def run(args: Args) -> None:

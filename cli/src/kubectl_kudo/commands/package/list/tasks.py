@@ -8,7 +8,7 @@ from kubectl_kudo.session.errors import UsageError
 from kubectl_kudo.session.output import check_format, many, show
 from kubectl_kudo.session.terminal import word
 from kudo.api.task_kinds import kind_of
-from kudo.authoring.shown import task_data
+from kudo.authoring.description import task_data
 
 
 def run(args: Args) -> None:

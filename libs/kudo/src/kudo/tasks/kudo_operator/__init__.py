@@ -9,15 +9,26 @@ which is its owner but not its controller. Users change it, it runs plans of its
 admission rules apply to what its parent sends.
 """
 
+from kudo.tasks.kudo_operator.child import (
+    Child,
+    Kin,
+    VersionKey,
+    check_ancestors,
+    child_of,
+    execution_of,
+    kin_of,
+    manifest,
+    refusal,
+)
 from kudo.tasks.kudo_operator.dependencies import check_dependencies, dependencies_of
-from kudo.tasks.kudo_operator.desired import Child, VersionKey, child_of, execution_of, manifest
-from kudo.tasks.kudo_operator.fields import handed_over, owned_parameters, owns_account
-from kudo.tasks.kudo_operator.kinship import Kin, check_ancestors, kin_of, refusal
 from kudo.tasks.kudo_operator.updates import (
     ChildUpdate,
     differs,
     differs_in_account,
+    handed_over,
     next_update,
+    owned_parameters,
+    owns_account,
     restart,
 )
 

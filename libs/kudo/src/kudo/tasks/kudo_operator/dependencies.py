@@ -6,7 +6,7 @@ from typing import NamedTuple
 from kudo.api import OperatorVersion, Task
 from kudo.api.task_kinds import FatalTaskError
 from kudo.api.task_kinds.kinds import KUDO_OPERATOR
-from kudo.tasks.kudo_operator.desired import VersionKey, version_of
+from kudo.tasks.kudo_operator.child import VersionKey, version_of
 
 Versions = Mapping[VersionKey, OperatorVersion | None]
 

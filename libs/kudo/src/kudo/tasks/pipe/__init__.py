@@ -9,12 +9,13 @@ package has the names, checks and objects; the reconciler runs the pod and reads
 from kudo.tasks.pipe.artifacts import (
     MAX_FILE_BYTES,
     MAX_TOTAL_BYTES,
+    EnvFileError,
     artifact,
     check_sizes,
+    parse_env_file,
     path_of,
     unreadable,
 )
-from kudo.tasks.pipe.envfile import EnvFileError, parse_env_file
 from kudo.tasks.pipe.naming import PipeNames, naming_problems, pipes, uses
 from kudo.tasks.pipe.pod import is_pipe_pod, read_pod, validate, waiter_pod
 

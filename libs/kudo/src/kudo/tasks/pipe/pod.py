@@ -1,4 +1,4 @@
-"""The pod of a Pipe task: validation of the template, and the pod that runs.
+"""The pod of a Pipe task: validation of the template, the pod that runs, and its progress.
 
 The user's init container writes its files into an `emptyDir`. We add the only container, a waiter
 that mounts the same volume, so that the files can be read once the init container has succeeded.
@@ -13,6 +13,7 @@ from goyaml import Budget, YamlError, load
 from kudo.api import JsonObject, names
 from kudo.api.redaction import without_quotes
 from kudo.api.task_kinds import FatalTaskError
+from kudo.objects.health import cause_of, health_of
 from kudo.tasks.pipe.artifacts import path_of
 
 if TYPE_CHECKING:  # worker processes start without the models
@@ -226,3 +227,42 @@ def _metadata(pod: JsonObject) -> JsonObject:
 
 def _spec(pod: JsonObject) -> JsonObject:
     return pod.get("spec") or {}
+
+
+def has_ended(pod: JsonObject) -> bool:
+    """Return whether nothing runs in the pod any more, so that no file can be read from it."""
+    return (pod.get("status") or {}).get("phase") in {"Failed", "Succeeded"}
+
+
+def waits_for(pod: JsonObject) -> str:
+    """Return why the files cannot be read yet; empty if they can.
+
+    A pod that runs and is ready has all its files: the waiter starts when the init container has
+    succeeded. One that fails is started again for ever, so its last end is told, without counts:
+    each change of the text is a write of a status.
+    """
+    health = health_of(pod)
+    if health.healthy:
+        return ""
+    cause = cause_of(pod, (), patient=False)
+    advice = "" if cause is None else cause.text
+    return "; ".join(filter(None, (health.message, _last_end(pod), advice)))
+
+
+def _last_end(pod: JsonObject) -> str:
+    for container in (pod.get("status") or {}).get("initContainerStatuses") or ():
+        ended = _ended(container)
+        code = ended.get("exitCode")
+        if code:
+            reason = ended.get("reason") or "Error"
+            return f"init container {container.get('name')} ended with exit code {code} ({reason})"
+    return ""
+
+
+def _ended(container: JsonObject) -> JsonObject:
+    """Return how the container ended the last time."""
+    for field in ("state", "lastState"):
+        ended: JsonObject | None = (container.get(field) or {}).get("terminated")
+        if ended:
+            return ended
+    return {}

@@ -18,13 +18,13 @@ from kudo.packages.model import Package
 from kudo.packages.source import Position, Source, path_text
 from kudo.tasks.rendering import text_faults
 from kudo.verification.finding import Finding, at_plan, at_task, at_template, error, warning
+from kudo.verification.operator import steps_of
 from kudo.verification.rendered.rendering import (
     NAMESPACE,
     RenderedObject,
     Rendering,
     without_objects,
 )
-from kudo.verification.tasks import steps_of
 from kudo.verification.templates import templates_of
 
 _NAME: Final = ("metadata", "name")

@@ -24,8 +24,8 @@ from kudo.tasks.rendering import DocumentError, Engine, objects_with_lines, rend
 from kudo.tasks.template_lines import template_line
 from kudo.verification.fields import second_document
 from kudo.verification.finding import Finding, Place, at_template, error, warning
-from kudo.verification.pipes import pod_fault, pods_of
-from kudo.verification.values import stored
+from kudo.verification.operator import pod_fault, pods_of
+from kudo.verification.parameters import stored
 
 Values = dict[str, object]
 

@@ -31,7 +31,7 @@ from kudo.tasks.pipe import (
     validate,
     waiter_pod,
 )
-from kudo.tasks.pipe.progress import has_ended, waits_for
+from kudo.tasks.pipe.pod import has_ended, waits_for
 from kudo.tasks.rendering import Manifest
 from kudo_reconciler.common.errors import error_text
 from kudo_reconciler.common.keys import key_of

@@ -1,17 +1,93 @@
-"""Writes the reference of a package in Markdown: what it is, its plans and its parameters.
+"""A package for people and tools: its plans and parameters as data, and its reference in Markdown.
 
-Texts of the package stay on one line where a table needs it, and a `<` in them is shown as it is.
+The data uses the words of the files of the package. In Markdown, texts of the package stay on one
+line where a table needs it, and a `<` in them is shown as it is.
 """
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from kudo.api import Plan
+from kudo.api import JsonObject, Phase, Plan, Step, Task
 from kudo.api.names import PLAN_CLEANUP, PLAN_DEPLOY, PLAN_UPDATE, PLAN_UPGRADE
-from kudo.authoring.shown import SERIAL, default_of
 from kudo.packages.model import OperatorFile, Package, PackageParameter, ParameterGroup
-from kudo.verification.values import stored
+from kudo.verification.parameters import stored
+
+SERIAL: Final = "serial"
+"""The strategy of plans and phases that name none."""
+
+
+def default_of(parameter: PackageParameter) -> str | None:
+    """Return the default as installing stores it; None if the parameter has none."""
+    return stored(parameter, parameter.default) if parameter.has_default else None
+
+
+def sorted_parameters(package: Package) -> list[PackageParameter]:
+    return sorted(package.parameters, key=lambda parameter: parameter.name)
+
+
+def missing_values(package: Package) -> list[PackageParameter]:
+    """Return the parameters that every Instance has to set, sorted by name."""
+    return [
+        parameter
+        for parameter in sorted_parameters(package)
+        if parameter.required and default_of(parameter) is None
+    ]
+
+
+def task_data(task: Task) -> JsonObject:
+    data: JsonObject = {"name": task.name, "kind": task.kind, "spec": task.spec.to_wire()}
+    progress = {"progressDeadline": task.progress_deadline} if task.progress_deadline else {}
+    return data | _timeout_field(task) | progress
+
+
+def plan_data(name: str, plan: Plan) -> JsonObject:
+    return {
+        "name": name,
+        "strategy": plan.strategy or SERIAL,
+        **_timeout_field(plan),
+        "phases": [
+            {
+                "name": phase.name,
+                "strategy": phase.strategy or SERIAL,
+                **_timeout_field(phase),
+                "steps": [
+                    {"name": step.name, **_timeout_field(step), "tasks": list(step.tasks)}
+                    for step in phase.steps
+                ],
+            }
+            for phase in plan.phases or ()
+        ],
+    }
+
+
+def _timeout_field(part: Plan | Phase | Step | Task) -> JsonObject:
+    """Return the field of a timeout; none if it is not set."""
+    return {"timeout": part.timeout} if part.timeout else {}
+
+
+def parameter_data(parameter: PackageParameter) -> JsonObject:
+    """Return the fields that the parameter has; `default` is the text that is stored."""
+    enum = parameter.enum
+    fields: JsonObject = {
+        "displayName": parameter.display_name,
+        "description": parameter.description,
+        "type": parameter.type,
+        "trigger": parameter.trigger,
+        "enum": None if enum is None else [stored(parameter, value) or "" for value in enum],
+        "group": parameter.group,
+        "hint": parameter.hint,
+    }
+    default = default_of(parameter)
+    return {
+        "name": parameter.name,
+        **({} if default is None else {"default": default}),
+        "required": parameter.required,
+        "immutable": parameter.immutable,
+        "advanced": parameter.advanced,
+        **{name: value for name, value in fields.items() if value not in ("", None)},
+    }
+
 
 _CHANGES: Final = {
     PLAN_DEPLOY: ("an instance is installed", (PLAN_DEPLOY,)),
