@@ -13,7 +13,6 @@ from goyaml import Budget, YamlError, load
 from kudo.api import JsonObject, names
 from kudo.api.redaction import without_quotes
 from kudo.api.task_kinds import FatalTaskError
-from kudo.objects.health import cause_of, health_of
 from kudo.tasks.pipe.artifacts import path_of
 
 if TYPE_CHECKING:  # worker processes start without the models
@@ -241,6 +240,9 @@ def waits_for(pod: JsonObject) -> str:
     succeeded. One that fails is started again for ever, so its last end is told, without counts:
     each change of the text is a write of a status.
     """
+    # Imported here: worker processes read pods and never wait for one.
+    from kudo.objects.health import cause_of, health_of
+
     health = health_of(pod)
     if health.healthy:
         return ""
@@ -250,19 +252,13 @@ def waits_for(pod: JsonObject) -> str:
 
 
 def _last_end(pod: JsonObject) -> str:
+    """Return how the first init container that failed ended the last time; empty if none did."""
     for container in (pod.get("status") or {}).get("initContainerStatuses") or ():
-        ended = _ended(container)
+        # While it is started again, `state` is waiting, and its end stands in `lastState`.
+        states = (container.get("state") or {}, container.get("lastState") or {})
+        ended: JsonObject = next(filter(None, (state.get("terminated") for state in states)), {})
         code = ended.get("exitCode")
         if code:
             reason = ended.get("reason") or "Error"
             return f"init container {container.get('name')} ended with exit code {code} ({reason})"
     return ""
-
-
-def _ended(container: JsonObject) -> JsonObject:
-    """Return how the container ended the last time."""
-    for field in ("state", "lastState"):
-        ended: JsonObject | None = (container.get(field) or {}).get("terminated")
-        if ended:
-            return ended
-    return {}
