@@ -11,7 +11,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcon
 from functools import partial
 from typing import Final
 
-from kubeio.decoding.watch import WatchEvent
+from kubeio.watch import WatchEvent
 from tests.bench.figures import Figure
 from tests.bench.rounds import alternating
 from tests.bench.workloads.batch import Batch

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from typing import Final
 
 from kubeio.client import Client
-from kubeio.decoding.watch import WatchEvent
+from kubeio.watch import WatchEvent
 from tests.support.cluster.resources import INSTANCES
 from tests.support.instances import idle, messages, status_of
 

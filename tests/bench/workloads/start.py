@@ -7,7 +7,7 @@ anew in each round; the Lease was given back.
 import time
 from typing import Final
 
-from kubeio.decoding.watch import WatchEvent
+from kubeio.watch import WatchEvent
 from tests.bench.figures import Figure
 from tests.bench.rounds import Values
 from tests.bench.workloads.batch import run_batch

@@ -18,8 +18,8 @@ import orjson
 from aiohttp import web
 
 from kubeio.connection.config import ClusterConfig
-from kubeio.decoding.watch import lines
 from kubeio.errors import ConnectionLost
+from kubeio.watch import lines
 from tests.faults.injection.faults import WATCH, Fault, Requests, Rule, Rules
 from tests.faults.injection.paths import Target, target_of
 from tests.faults.injection.roles import write_of

@@ -11,7 +11,7 @@ from aiohttp import web
 from kubeio.client import Client
 from kubeio.connection.auth import StaticAuth
 from kubeio.connection.config import ClusterConfig
-from kubeio.connection.requests import RequestSeen
+from kubeio.connection.round_tripper import RequestSeen
 from kubeio.errors import BadRequest, ConnectionLost, KubeError, NotFound, ServerError, Unauthorized
 from kubeio.exec import ExecResult, OutputTooLarge
 from tests.unit.kubeio.fake_api import FakeApi, Fault, refuse

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubeio.connection.dates import ServerDate
+from kubeio.connection.round_tripper import ServerDate
 from kudo_reconciler.common.clock import ApiServerClock
 
 START = datetime(2026, 11, 23, 6, 40, tzinfo=UTC)

@@ -12,22 +12,19 @@ from contextlib import AbstractAsyncContextManager
 from types import TracebackType
 from typing import Literal, NamedTuple, Self
 
-from kubeio.connection.completion import finished
 from kubeio.connection.config import ClusterConfig
-from kubeio.connection.dates import ServerDate
 from kubeio.connection.identity import Headers, Identity, impersonating
-from kubeio.connection.requests import OnRequest
-from kubeio.connection.round_tripper import RoundTripper
+from kubeio.connection.round_tripper import OnRequest, RoundTripper, ServerDate
 from kubeio.connection.tracing import Tracer
 from kubeio.connection.transport import Transport
-from kubeio.decoding.listing import read_page
-from kubeio.decoding.metadata import fault_in, nameless
-from kubeio.decoding.watch import WatchEvent, events
 from kubeio.errors import ConnectionLost, Gone, Malformed
 from kubeio.exec import PROTOCOLS, ExecResult, exec_query, read_result
 from kubeio.kinds import PODS
+from kubeio.listing import read_page
+from kubeio.loops import finished
 from kubeio.resource import Resource, name_of, namespace_of
 from kubeio.types import Json, JsonObject, Transform
+from kubeio.watch import WatchEvent, events, fault_in, nameless
 
 FieldValidation = Literal["Ignore", "Warn", "Strict"]
 Propagation = Literal["Background", "Foreground", "Orphan"]

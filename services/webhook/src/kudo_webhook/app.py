@@ -12,7 +12,7 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 
 from kubeio.client import Client
-from kubeio.connection.service import service_config
+from kubeio.connection.config import service_config
 from kubeio.token_review import METRICS, TokenReviewer
 from kudo.admission.tenancy import Tenancy
 from kudo_webhook.certificates.authority import pem

@@ -22,10 +22,8 @@ from functools import partial
 import orjson
 
 from kubeio.connection.config import ClusterConfig
-from kubeio.connection.dates import ServerDate
 from kubeio.connection.identity import Headers
-from kubeio.connection.requests import OnRequest, observed
-from kubeio.connection.warnings import WarningSink
+from kubeio.connection.round_tripper import OnRequest, ServerDate, WarningSink, observed
 from kubeio.errors import ApiError, ConnectionLost, error_from_response
 from kubeio.types import Json
 from tests.support.apiserver.network.faults import Network, Quiet

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from kubeio.cache.selector import label_matcher
+from kubeio.cache.informer import label_matcher
 from kubeio.types import Json, JsonObject
 from tests.support.apiserver import status
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from kubeio.cache.informer import Informer
 from kubeio.cache.reflector import Timing
 from kubeio.client import Client
-from kubeio.decoding.metadata import fault_in
 from kubeio.errors import ConnectionLost, KubeError, Malformed
 from kubeio.types import JsonObject
+from kubeio.watch import fault_in
 from tests.support.selection.properties import examples
 from tests.unit.kubeio.cache.watched import running, truth
 from tests.unit.kubeio.fake_api import PATH, WIDGET, FakeApi, fake_api, stream, until

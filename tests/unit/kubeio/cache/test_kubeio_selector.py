@@ -2,7 +2,7 @@
 
 import pytest
 
-from kubeio.cache.selector import label_matcher
+from kubeio.cache.informer import label_matcher
 
 
 @pytest.mark.parametrize(

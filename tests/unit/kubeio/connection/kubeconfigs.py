@@ -5,8 +5,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-from kubeio.connection.config import ClusterConfig, load_config
-from kubeio.connection.service import service_config
+from kubeio.connection.config import ClusterConfig, load_config, service_config
 from kubeio.types import JsonObject
 
 

@@ -6,7 +6,7 @@ import pytest
 from aiohttp import web
 
 from kubeio.client import Client
-from kubeio.connection.completion import finished
+from kubeio.loops import finished
 from kubeio.types import JsonObject
 from tests.unit.kubeio.fake_api import WIDGET, FakeApi
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubeio.client import Client
-from kubeio.connection.dates import ServerDate
+from kubeio.connection.round_tripper import ServerDate
 from kubeio.errors import NotFound
 from tests.unit.kubeio.fake_api import WIDGET, FakeApi, Fault
 

@@ -11,7 +11,7 @@ from aiohttp import web
 from kubeio.client import Client
 from kubeio.connection.auth import StaticAuth
 from kubeio.connection.identity import Identity
-from kubeio.connection.requests import RequestSeen
+from kubeio.connection.round_tripper import RequestSeen
 from kubeio.errors import KubeError
 from kubeio.types import JsonObject
 from tests.unit.kubeio.fake_api import PATH, WIDGET, FakeApi

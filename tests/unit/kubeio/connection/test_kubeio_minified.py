@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from kubeio.connection.config import load_config
+from kubeio.connection.config import load_config, minified_kubeconfig
 from kubeio.connection.identity import Identity
-from kubeio.connection.minified import minified_kubeconfig
 from kubeio.errors import ConfigError
 
 TWO = """\

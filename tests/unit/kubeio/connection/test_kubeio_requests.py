@@ -11,7 +11,7 @@ from aiohttp import web
 
 from kubeio.client import Client
 from kubeio.connection.config import ClusterConfig
-from kubeio.connection.requests import RequestSeen
+from kubeio.connection.round_tripper import RequestSeen
 from kubeio.errors import ConnectionLost, Gone, NotFound, Unauthorized
 from tests.unit.kubeio.fake_api import WIDGET, FakeApi, refuse, stream, until
 

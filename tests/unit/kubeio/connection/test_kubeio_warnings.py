@@ -1,6 +1,6 @@
 """Warning headers: parsed, deduplicated, bounded."""
 
-from kubeio.connection.warnings import WarningSink, parse_warnings
+from kubeio.connection.round_tripper import WarningSink, parse_warnings
 
 
 def test_texts_are_unquoted() -> None:

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubeio.decoding.listing import Page, read_page
-from kubeio.decoding.watch import MAX_LINE
 from kubeio.errors import ConnectionLost
+from kubeio.listing import Page, read_page
 from kubeio.types import Json, JsonObject
+from kubeio.watch import MAX_LINE
 
 _JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(max_size=5),

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubeio.decoding.nesting import DEPTH, decode, shallow
 from kubeio.types import Json
+from kubeio.watch import DEPTH, decode, shallow
 
 _texts = st.text(alphabet='a"\\{}[],: \n', max_size=6)
 _json = st.recursive(

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubeio.decoding.watch import MAX_LINE, WatchEvent, events, lines
 from kubeio.errors import ConnectionLost, Gone, Malformed
+from kubeio.watch import MAX_LINE, WatchEvent, events, lines
 from tests.unit.kubeio.fake_api import error_event
 
 

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from kubeio.leader_election.loop_thread import loop_thread, run_on
+from kubeio.loops import loop_thread, run_on
 
 
 async def there() -> str:

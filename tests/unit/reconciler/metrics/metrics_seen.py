@@ -6,7 +6,7 @@ from kubeio.cache.informer import Informer
 from kubeio.cache.reflector import Phase, Status
 from kubeio.client import Client
 from kubeio.connection.config import ClusterConfig
-from kubeio.connection.requests import Ending, RequestSeen
+from kubeio.connection.round_tripper import Ending, RequestSeen
 from kubeio.errors import ConnectionLost, Forbidden, Gone
 from kubeio.resource import Resource
 from kudo.api import ExecutionStatus, PlanStatus

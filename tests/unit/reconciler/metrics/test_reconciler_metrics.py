@@ -8,7 +8,7 @@ from prometheus_client.openmetrics.exposition import generate_latest as openmetr
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as parsed
 
 from kubeio.cache.reflector import Phase, Status
-from kubeio.connection.requests import Ending, RequestSeen
+from kubeio.connection.round_tripper import Ending, RequestSeen
 from kubeio.resource import Resource
 from kudo.api import ExecutionStatus
 from kudo_reconciler.metrics import labels as words

@@ -32,8 +32,7 @@ from kubectl_kudo.session.output import say, talk, warn
 from kubectl_kudo.session.session import connect, identity_of
 from kubectl_kudo.session.verbosity import tracer_of
 from kubeio.client import Client
-from kubeio.connection.config import load_config
-from kubeio.connection.minified import minified_kubeconfig
+from kubeio.connection.config import load_config, minified_kubeconfig
 from kudo_harness.checks.fields import check_fields
 from kudo_harness.checks.kinds import check_kinds, known_kinds
 from kudo_harness.findings import Findings, SuiteInvalid

@@ -10,8 +10,7 @@ from types import TracebackType
 from typing import Final, Self
 
 from kubeio.client import Client
-from kubeio.connection.config import load_config
-from kubeio.connection.minified import minified_kubeconfig
+from kubeio.connection.config import load_config, minified_kubeconfig
 from kubeio.discovery import Discovery
 from kubeio.errors import ApiError, KubeError, NotFound, UnknownKind
 from kubeio.resource import Resource

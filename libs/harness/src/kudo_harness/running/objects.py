@@ -8,8 +8,8 @@ from enum import StrEnum
 from functools import partial
 from typing import Any, Final
 
-from kubeio.connection.completion import finished
 from kubeio.errors import AlreadyExists, ApiError, Conflict, ConnectionLost, KubeError, NotFound
+from kubeio.loops import finished
 from kubeio.resource import Resource, namespace_of
 from kubeio.types import JsonObject
 from kudo_harness.running.clusters import Cluster, NotServed, is_crd

@@ -1,28 +1,59 @@
 """Informer: a cache of the objects of one kind, kept current by a watch, with indexes and handlers.
 
 Reads (``get``, ``list``, ``by_index``) are served from memory. ``observe`` adds the answers to the
-caller's own writes, so a reconciler never acts on a state older than its last write. All readers
-share the objects and must not change them (``types.copy_json``).
+caller's own writes, so a reconciler never acts on a state older than its last write; those come
+unselected, so the label selector is evaluated here as well. All readers share the objects and must
+not change them (``types.copy_json``).
 """
 
 import asyncio
 import random
+import re
 import time
 from collections.abc import Awaitable, Callable, KeysView, Mapping
 
 from kubeio.cache.reflector import Phase, Reflector, Scope, Status, Timing
-from kubeio.cache.selector import label_matcher
 from kubeio.cache.store import Delta, Indexer, Key, Objects, Store
 from kubeio.client import Client
-from kubeio.errors import (
-    ConnectionLost,
-    Forbidden,
-    KubeError,
-    MethodNotAllowed,
-    NotFound,
-)
+from kubeio.errors import ConnectionLost, Forbidden, KubeError, MethodNotAllowed, NotFound
 from kubeio.resource import Resource
 from kubeio.types import JsonObject, Transform
+
+_Labels = Mapping[str, str]
+_SET = re.compile(r"^(\S+)\s+(in|notin)\s*\((.*)\)$")
+_EQUALITY = re.compile(r"^([^!=\s]+)\s*(==|=|!=)\s*(\S*)$")
+_COMMA = re.compile(r",(?![^(]*\))")
+
+
+def label_matcher(selector: str | None) -> Callable[[_Labels], bool]:
+    """Return a predicate over labels for a selector in the syntax of the API; None matches all.
+
+    Raises:
+        ValueError: a requirement cannot be parsed.
+    """
+    parts = [part.strip() for part in _COMMA.split(selector or "") if part.strip()]
+    requirements = [_requirement(part) for part in parts]
+    return lambda labels: all(holds(labels) for holds in requirements)
+
+
+def _requirement(text: str) -> Callable[[_Labels], bool]:
+    if match := _SET.match(text):
+        return _in_set(match[1], match[3], negated=match[2] == "notin")
+    if match := _EQUALITY.match(text):
+        return _in_set(match[1], match[3], negated=match[2] == "!=")
+    key = text.removeprefix("!").strip()
+    if not key or re.search(r"[\s=!()]", key):
+        raise ValueError(f"cannot parse the label selector requirement {text!r}")
+    negated = text.startswith("!")
+    return lambda labels: (key in labels) is not negated
+
+
+def _in_set(key: str, listed: str, *, negated: bool) -> Callable[[_Labels], bool]:
+    values = {value.strip() for value in listed.split(",")}
+    if negated:
+        return lambda labels: key not in labels or labels[key] not in values
+    return lambda labels: key in labels and labels[key] in values
+
 
 Handler = Callable[[Delta], None]
 

@@ -34,8 +34,6 @@ from typing import NoReturn
 from kubeio.backoff import Backoff
 from kubeio.cache.store import Store
 from kubeio.client import Client
-from kubeio.decoding.metadata import fault_in
-from kubeio.decoding.watch import WatchEvent
 from kubeio.errors import (
     ApiError,
     BadRequest,
@@ -48,6 +46,7 @@ from kubeio.errors import (
 )
 from kubeio.resource import Resource
 from kubeio.types import JsonObject, parse_version
+from kubeio.watch import WatchEvent, fault_in
 
 log = logging.getLogger(__name__)
 

@@ -1,28 +1,34 @@
-"""Configuration of the client, read without kubernetes_asyncio: the command line's way.
-
-Importing that library takes 0.3 s and 43 MiB, more than all else that most commands do. So tokens,
-token files, client certificates and basic auth are read here; for exec plugins, OIDC and gcloud the
-library is imported at the first request. Services use `service` instead.
+"""Configuration of the client: address of the API server, credentials, certificates.
 
 The first that exists is used: an explicit path, $KUBECONFIG, ``~/.kube/config``, the service
 account of the pod. Invariant: the ``repr`` of a configuration shows no secret.
+
+Importing kubernetes_asyncio takes 0.3 s and 43 MiB, more than all else that most commands do. So
+`load_config`, for the command line, reads tokens, token files, client certificates and basic auth
+here; for exec plugins, OIDC and gcloud the library is imported at the first request. Services use
+`service_config`, which has the library read everything.
 """
 
 import os
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from ssl import SSLContext
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from kubeio.connection.auth import Auth, RenewedAuth, StaticAuth, token_file
 from kubeio.connection.context import Context
-from kubeio.connection.kubeconfig import read_kubeconfig
+from kubeio.connection.identity import Identity
+from kubeio.connection.kubeconfig import document, read_kubeconfig
 from kubeio.connection.tls import Pem, Tls
 from kubeio.errors import ConfigError
+from kubeio.types import JsonObject
 
 if TYPE_CHECKING:
     from kubeio.connection.library import Library
+
+_SERVICE_PLUGIN_SECONDS: Final = 20.0  # nobody logs in at a service
 
 
 @dataclass(frozen=True)
@@ -210,3 +216,96 @@ def _plugin(context: Context, tls: Tls | None) -> RenewedAuth:
         return await source.obtain(fresh)
 
     return RenewedAuth(obtain, source=context.origin)
+
+
+async def service_config(
+    kubeconfig: Path | str | None = None,
+    *,
+    user_agent: str,
+    environ: Mapping[str, str] | None = None,
+) -> ClusterConfig:
+    """Return the configuration of a kubeconfig, or of the pod, with its first credential.
+
+    It is found as by `load_config`.
+
+    Raises:
+        ConfigError: no configuration was found, or it cannot be used.
+    """
+    env = os.environ if environ is None else environ
+    return await library_config(find_context(kubeconfig, None, env), env, user_agent=user_agent)
+
+
+async def library_config(
+    context: Context,
+    env: Mapping[str, str],
+    *,
+    user_agent: str,
+    clock: Callable[[], float] = time.monotonic,
+) -> ClusterConfig:
+    """Return the configuration of a context, with its first credential.
+
+    Raises:
+        ConfigError: it cannot be used.
+    """
+    from kubeio.connection.library import Library
+
+    tls = context.tls()
+    library = Library(context, tls, seconds=_SERVICE_PLUGIN_SECONDS)
+    auth = RenewedAuth(library.obtain, source=context.origin, clock=clock)
+    await auth.header()
+    settings = library.settings
+    return ClusterConfig.of(
+        context,
+        server=str(settings.host),
+        tls=tls,
+        auth=auth,
+        proxy=context.proxy(settings.proxy, env),
+        tls_server_name=settings.tls_server_name,
+        user_agent=user_agent,
+    )
+
+
+def minified_kubeconfig(
+    kubeconfig: Path | str | None = None,
+    *,
+    context: str | None = None,
+    identity: Identity | None = None,
+    environ: Mapping[str, str] | None = None,
+) -> JsonObject:
+    """Return the kubeconfig of the connection that `load_config` would make.
+
+    Args:
+        kubeconfig: Path of a file, which must exist; takes precedence over the environment.
+        context: Name of the context to use instead of the current one.
+        identity: Whom to impersonate.
+        environ: The environment, `os.environ` if None.
+
+    Raises:
+        ConfigError: No configuration was found, or it cannot be used.
+    """
+    env = os.environ if environ is None else environ
+    paths = kubeconfig_paths(kubeconfig, env)
+    if not paths:
+        pod = find_context(kubeconfig, context, env)
+        return document(
+            pod.name,
+            cluster=pod.cluster,
+            user=_acting(pod.user, identity),
+            context={"namespace": pod.namespace},
+        )
+    config = read_kubeconfig(paths)
+    name, chosen = config.context(context)
+    user = config.user(chosen)
+    return document(
+        name,
+        cluster=config.cluster(chosen).body,
+        user=_acting(user.body if user else {}, identity),
+        context=chosen.body,
+    )
+
+
+def _acting(user: JsonObject, identity: Identity | None) -> JsonObject:
+    if identity is None:
+        return user
+    others = {key: value for key, value in user.items() if not key.startswith("as")}
+    return {**others, "as": identity.user, "as-groups": list(identity.groups)}

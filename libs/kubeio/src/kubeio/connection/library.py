@@ -26,11 +26,11 @@ from kubernetes_asyncio.config.incluster_config import InClusterConfigLoader
 from kubernetes_asyncio.config.kube_config import KubeConfigLoader, _cleanup_temp_files
 from kubernetes_asyncio.config.openid import OpenIDRequestor
 
-from kubeio.connection.apart import run_apart
 from kubeio.connection.context import Context
 from kubeio.connection.kubeconfig import document
 from kubeio.connection.tls import Pem, Tls, client_context
 from kubeio.errors import ConfigError
+from kubeio.loops import run_apart
 from kubeio.types import JsonObject
 
 PLUGIN_SECONDS: Final = 120.0

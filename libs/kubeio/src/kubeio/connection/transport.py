@@ -23,20 +23,24 @@ from urllib.parse import urlencode
 import orjson
 
 from kubeio.connection.config import ClusterConfig
-from kubeio.connection.dates import ServerDate
-from kubeio.connection.http.address import Address
-from kubeio.connection.http.errors import CannotConnect, HttpError, NoWebSocket
-from kubeio.connection.http.exchange import HttpResponse, HttpSession, Request
+from kubeio.connection.http.exchange import (
+    Address,
+    CannotConnect,
+    HttpError,
+    HttpResponse,
+    HttpSession,
+    NoWebSocket,
+    Request,
+)
 from kubeio.connection.identity import Headers
-from kubeio.connection.requests import OnRequest, observed
+from kubeio.connection.round_tripper import OnRequest, ServerDate, WarningSink, observed
 from kubeio.connection.tracing import TracedSession, Tracer
-from kubeio.connection.warnings import WarningSink
 from kubeio.errors import ApiError, ConnectionLost, error_from_response
 from kubeio.types import Json
 
 if TYPE_CHECKING:
+    from kubeio.connection.http.response import WebSocket
     from kubeio.connection.http.session import Session
-    from kubeio.connection.http.websocket import WebSocket
 
 _NOT_IN_YAML = re.compile(
     rb"\x7f|\xc2[\x80-\x9f]|\xe2\x80[\xa8\xa9]|\xef\xbf[\xbe\xbf]"  # DEL, C1, U+2028/9, U+FFFE/F

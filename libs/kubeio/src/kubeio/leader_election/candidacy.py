@@ -1,7 +1,7 @@
 """The requests of a candidate for its Lease, and the last state that it read.
 
 All requests are sent on the loop that the client belongs to. There are no locks: one loop at a time
-uses a Candidacy (see `loop_thread`), except that ``holder`` and ``transitions`` may be read
+uses a Candidacy (see `loops`), except that ``holder`` and ``transitions`` may be read
 anywhere.
 """
 
@@ -16,8 +16,7 @@ from typing import Protocol
 
 from kubeio.errors import Conflict, Forbidden, KubeError, NotFound
 from kubeio.kinds import LEASES
-from kubeio.leader_election.record import Record, claimed, released
-from kubeio.leader_election.term import JITTER, LeaseTimes, Term
+from kubeio.leader_election.lease import JITTER, LeaseTimes, Record, Term, claimed, released
 from kubeio.resource import Resource
 from kubeio.types import JsonObject
 

@@ -30,8 +30,7 @@ process that was frozen past its deadline writes nothing when it continues.
 Not covered: a candidate that finds no Lease when it starts creates it and leads. If somebody has
 just deleted the Lease, its leader may continue until its next renewal.
 
-Modules: `record` has the fields of a Lease, `candidacy` the requests, `term` the deadline,
-`loop_thread` the thread.
+Modules: `lease` has the fields of a Lease and the deadline of a term, `candidacy` the requests.
 """
 
 import asyncio
@@ -44,11 +43,10 @@ from functools import partial
 from typing import Any, TypeVar
 
 from kubeio.backoff import Backoff
-from kubeio.connection.completion import ended
 from kubeio.errors import ApiError, Conflict, KubeError
 from kubeio.leader_election.candidacy import Candidacy, Connect, LeaseApi, LeaseLock, error_text
-from kubeio.leader_election.loop_thread import loop_thread, run_on
-from kubeio.leader_election.term import LeaseTimes, Term, elapsed
+from kubeio.leader_election.lease import LeaseTimes, Term, elapsed
+from kubeio.loops import ended, loop_thread, run_on
 
 __all__ = [
     "Connect",

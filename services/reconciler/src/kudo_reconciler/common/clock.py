@@ -15,7 +15,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Final, Protocol
 
-from kubeio.connection.dates import ServerDate
+from kubeio.connection.round_tripper import ServerDate
 
 log = logging.getLogger(__name__)
 

@@ -15,7 +15,7 @@ from prometheus_client.gc_collector import GCCollector
 from prometheus_client.platform_collector import PlatformCollector
 from prometheus_client.process_collector import ProcessCollector
 
-from kubeio.connection.requests import RequestSeen
+from kubeio.connection.round_tripper import RequestSeen
 from kudo.api import ExecutionStatus, JsonObject, PlanStatus
 from kudo_reconciler.metrics.durations import run_seconds
 from kudo_reconciler.metrics.instances import InstanceCollector

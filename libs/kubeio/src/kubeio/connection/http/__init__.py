@@ -2,7 +2,6 @@
 
     session.Session -> aiohttp.ClientSession -> connector.Connector -> connector.Connection
 
-Importing aiohttp takes longer than all else that a command does: only `connector`, `response`,
-`session` and `websocket` import it, and `kubeio.connection.transport` imports those when it is
-opened.
+Importing aiohttp takes longer than all else that a command does: only `connector`, `response`
+and `session` import it, and `kubeio.connection.transport` imports those when it is opened.
 """

@@ -1,12 +1,104 @@
-"""One exchange: the request, and what sends it and what its answer can do.
+"""One exchange: the address, the request, what sends it, its answer, and its errors.
 
 Invariant: no part of a request can end its line and begin another header or request (request
 splitting).
+
+HttpError
+├── CannotConnect      no connection was made: nothing was sent
+│   ├── ConnectTimeout
+│   └── Untrusted      the certificate of the server is not trusted
+├── Disconnected       the connection ended before the answer began
+├── BadAnswer          malformed, cut off, too long, or in an encoding nobody asked for
+└── ReadTimeout        the body paused for too long
+
+No text quotes a byte of an answer, which may be one of a Secret.
 """
 
+import os
 import re
+import socket
+import ssl
 from collections.abc import AsyncIterator, Callable, Sequence
-from typing import Final, Protocol
+from dataclasses import dataclass
+from typing import Final, Protocol, Self
+from urllib.parse import quote, urlsplit
+
+
+class HttpError(Exception):
+    """Root of the errors of this package."""
+
+
+class CannotConnect(HttpError):
+    """No connection could be made, so the request was not sent."""
+
+    @classmethod
+    def to(cls, host: str, port: int | None, error: Exception) -> "CannotConnect":
+        """Return the error for an error of the socket or of the TLS handshake."""
+        kind = Untrusted if isinstance(error, ssl.SSLCertVerificationError) else cls
+        return kind(f"cannot connect to {host}:{port}: {reason_of(error)}")
+
+
+class Untrusted(CannotConnect):
+    """The certificate of the server is not trusted."""
+
+
+class ConnectTimeout(CannotConnect, TimeoutError):
+    """The TCP or the TLS handshake took too long, so the request was not sent."""
+
+
+class Disconnected(HttpError):
+    """The connection ended before the answer began."""
+
+    def __init__(self, text: str = "Server disconnected") -> None:
+        super().__init__(text)
+
+
+class BadAnswer(HttpError):
+    """The answer is not HTTP/1.1, ended too early, or is longer than the client takes."""
+
+    @classmethod
+    def malformed(cls, error: BaseException) -> "BadAnswer":
+        """Return the error for one of a parser, whose text quotes what the server has sent."""
+        while error.__cause__ is not None:
+            error = error.__cause__
+        return cls(f"malformed answer: {type(error).__name__}")
+
+
+class ReadTimeout(HttpError, TimeoutError):
+    """The server sent nothing for too long in the middle of a body."""
+
+    def __init__(self) -> None:
+        super().__init__("Timeout on reading data from socket")
+
+
+class NoWebSocket(Exception):
+    """The server did not agree to a websocket.
+
+    Attributes:
+        status: HTTP status code.
+        retry_after: The header of that name.
+        body: Of the answer.
+    """
+
+    def __init__(self, status: int, retry_after: str | None, body: bytes) -> None:
+        super().__init__(status)
+        self.status = status
+        self.retry_after = retry_after
+        self.body = body
+
+
+def reason_of(error: Exception) -> str:
+    """Return the reason in the words of the operating system or of the TLS library."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"certificate verify failed: {error.verify_message}"
+    if isinstance(error, ssl.SSLError):
+        reason = (error.reason or str(error)).replace("_", " ").lower()
+        return f"the TLS handshake failed: {reason}"
+    if isinstance(error, OSError) and error.errno and not isinstance(error, socket.gaierror):
+        # Its own text has the address a second time.
+        return os.strerror(error.errno)
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+
 
 _TOKEN: Final = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _TARGET: Final = re.compile(r"/[!-~]*")
@@ -135,3 +227,37 @@ def _check_header(name: str, value: str) -> None:
     if _NOT_IN_VALUE.search(value) is not None:
         # The value is not quoted: it may be a token.
         raise ValueError(f"request: the value of the header {name} holds a control character")
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """The parts of a base URL; its user is left out.
+
+    Attributes:
+        origin: Scheme, host and port, as in `https://a:6443`.
+        prefix: Quoted path before all paths, without a slash at its end; may be empty.
+    """
+
+    origin: str
+    prefix: str
+
+    @classmethod
+    def parse(cls, url: str) -> Self:
+        """Read an http or https URL.
+
+        Raises:
+            ValueError: the URL has no host, or its port is no number.
+        """
+        parts = urlsplit(url)
+        host = parts.hostname
+        if not host or parts.scheme not in ("http", "https"):
+            raise ValueError(f"{parts.scheme}://{host or ''} is no http or https URL")
+        shown = f"[{host}]" if ":" in host else host
+        if not shown.isascii():
+            shown = shown.encode("idna").decode()
+        usual = 443 if parts.scheme == "https" else 80
+        port = "" if parts.port in (None, usual) else f":{parts.port}"
+        return cls(
+            origin=f"{parts.scheme}://{shown}{port}",
+            prefix=quote(parts.path.rstrip("/"), safe="/%:@!$&'()*+,;=~"),
+        )

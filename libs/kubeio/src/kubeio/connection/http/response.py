@@ -1,4 +1,4 @@
-"""The answer to a request: status and headers at once, the body as it is read."""
+"""The answer to a request: status and headers at once, the body as it is read; and websockets."""
 
 import zlib
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
@@ -7,7 +7,7 @@ from typing import Final, Self
 
 import aiohttp
 
-from kubeio.connection.http.errors import (
+from kubeio.connection.http.exchange import (
     BadAnswer,
     CannotConnect,
     ConnectTimeout,
@@ -182,3 +182,27 @@ def _own(error: aiohttp.ClientError) -> HttpError:
             return BadAnswer.malformed(error)
         case _:
             return HttpError(type(error).__name__)
+
+
+class WebSocket:
+    """An open websocket; `close` has to be called."""
+
+    def __init__(self, opened: aiohttp.ClientWebSocketResponse[bool]) -> None:
+        self._opened = opened
+
+    async def messages(self) -> AsyncIterator[bytes]:
+        """Yield the binary messages until the server closes.
+
+        Raises:
+            HttpError: the connection broke, or a message is not binary.
+        """
+        with translated():
+            async for message in self._opened:
+                if message.type is not aiohttp.WSMsgType.BINARY:
+                    raise HttpError("not a binary message")
+                yield message.data
+
+    async def close(self) -> None:
+        """Close it, and wait at most a second for the close frame of the server."""
+        with translated():
+            await self._opened.close()

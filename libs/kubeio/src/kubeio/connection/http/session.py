@@ -20,12 +20,16 @@ from aiohttp.abc import AbstractStreamWriter
 from yarl import URL
 
 from kubeio.connection.config import ClusterConfig
-from kubeio.connection.http.address import Address
 from kubeio.connection.http.connector import ClientRequest, Connector
-from kubeio.connection.http.errors import BadAnswer, Disconnected, HttpError, NoWebSocket
-from kubeio.connection.http.exchange import Request
-from kubeio.connection.http.response import Response, translated
-from kubeio.connection.http.websocket import WebSocket
+from kubeio.connection.http.exchange import (
+    Address,
+    BadAnswer,
+    Disconnected,
+    HttpError,
+    NoWebSocket,
+    Request,
+)
+from kubeio.connection.http.response import Response, WebSocket, translated
 
 CONNECT_TIMEOUT: Final = 5.0
 """Seconds for finding the address, the TCP handshake and the TLS handshake together."""

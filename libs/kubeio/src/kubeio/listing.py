@@ -15,10 +15,9 @@ from typing import Final, NoReturn
 
 import orjson
 
-from kubeio.decoding.nesting import decode, shallow
-from kubeio.decoding.watch import MAX_LINE
 from kubeio.errors import ConnectionLost
 from kubeio.types import Json, JsonObject
+from kubeio.watch import MAX_LINE, decode, shallow
 
 _SHARE: Final = 64 * 1024  # characters decoded before other tasks run
 _BLANKS: Final = " \t\r\n"

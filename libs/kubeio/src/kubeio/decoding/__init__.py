@@ -1,1 +1,0 @@
-"""Decoders of lists and watches, object by object, and validation of their metadata."""
