@@ -26,8 +26,8 @@ _VERSIONS = ("admission.k8s.io/v1", "admission.k8s.io/v1beta1")
 _RESOURCES = {INSTANCE: "instances", OPERATOR_VERSION: "operatorversions"}
 _NAME = 253
 _OPERATIONS = frozenset({"CREATE", "UPDATE", "DELETE", "CONNECT"})
+# Bytes that are searched: identity and namespace come first in what API servers write.
 _HEAD = 4096
-"""Bytes that are searched: identity and namespace come first in what API servers write."""
 _FIRST_UID = re.compile(rb'"request":{"uid":"([^"\\]{1,64})"')
 _FIRST_NAMESPACE = re.compile(rb'"namespace":"([^"\\]{1,63})"')
 _FIRST_OPERATION = re.compile(rb'"operation":"([A-Z]{1,8})"')

@@ -13,8 +13,8 @@ from kudo.api.problems import MOST_PROBLEMS, listed, shown_name
 from kudo.plans.runs.plan_choice import IDLE
 from kudo.plans.runs.upgrades import goes_up
 
+# Fields of a run that mutation writes or that only a new run may have.
 _MARKS = frozenset({"cancelledBy", "requestedBy", "retryOf", "from"})
-"""Fields of a run that mutation writes or that only a new run may have."""
 
 
 class InstancePatch:

@@ -21,8 +21,8 @@ from kudo.api.problems import (
 )
 
 _METADATA = ("name", "deletionTimestamp", "finalizers")
+# Metadata that decisions need; the namespace is that of the request.
 _TEXTS = ("labels", "annotations")
-"""Metadata that decisions need; the namespace is that of the request."""
 _RUN = ("uid", "status", "retryOf", "retried")
 _RECORD = ("plan", "uid", "operatorVersion", "configuration", "cause")
 _PATH_PARTS = 10

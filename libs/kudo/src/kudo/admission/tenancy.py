@@ -22,10 +22,10 @@ _RESERVED_PREFIX: Final = "kube-"
 _ANY: Final = "*"
 LONGEST_GRANT: Final = 32 * 1024
 """Characters of a grant that count: names of some hundred namespaces. Caches keep no more."""
+# Fields of a spec of which not every change needs the grant.
 _LOOKED_AT: Final = frozenset({"operator_version", "parameters", "plan_execution"})
-"""Fields of a spec of which not every change needs the grant."""
+# Characters of the namespace and the name of an OperatorVersion in a message.
 _KEY: Final = 320
-"""Characters of the namespace and the name of an OperatorVersion in a message."""
 
 
 class Tenancy(Enum):

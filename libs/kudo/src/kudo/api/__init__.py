@@ -92,8 +92,8 @@ __all__ = [
     "operator_version_name",
 ]
 
+# Those first whose models packages have, too.
 _MODULES = ("base", "operatorversion", "instance", "inventory")
-"""Those first whose models packages have, too."""
 
 
 def __getattr__(name: str) -> object:

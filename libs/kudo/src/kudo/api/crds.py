@@ -41,7 +41,7 @@ class _Column:
 
 
 @dataclass(frozen=True, slots=True)
-class _Kind:
+class _Definition:
     """The parts of a definition besides its schema. Short names are shared by a whole cluster."""
 
     model: type[ApiObject]
@@ -56,7 +56,7 @@ class _Kind:
 _LABEL_OF_INSTANCE: Final = LABEL_INSTANCE.replace(".", r"\.")
 _AGE: Final = _Column("Age", ".metadata.creationTimestamp", "date")
 _KINDS: Final = (
-    _Kind(
+    _Definition(
         Operator,
         "operators",
         "kop",
@@ -66,7 +66,7 @@ _KINDS: Final = (
             _Column("Description", ".spec.description", priority=1),
         ),
     ),
-    _Kind(
+    _Definition(
         OperatorVersion,
         "operatorversions",
         "kov",
@@ -77,7 +77,7 @@ _KINDS: Final = (
             _AGE,
         ),
     ),
-    _Kind(
+    _Definition(
         Instance,
         "instances",
         "ki",
@@ -93,7 +93,7 @@ _KINDS: Final = (
         ),
         status_subresource=True,
     ),
-    _Kind(
+    _Definition(
         Inventory,
         "inventories",
         "kinv",
@@ -124,7 +124,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         (directory / name, text)
         for directory in options.directories
         for name, text in expected.items()
-        if _read(directory / name) != text
+        if not (directory / name).is_file() or (directory / name).read_text("utf-8") != text
     ]
     for path, text in stale:
         if not options.check:
@@ -133,15 +133,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 1 if options.check and stale else 0
 
 
-def _read(path: Path) -> str | None:
-    try:
-        return path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        return None
-
-
-def _definition(kind: _Kind) -> JsonObject:
+def _definition(kind: _Definition) -> JsonObject:
     name = kind.model.__name__
+    version: JsonObject = {
+        "name": VERSION,
+        "served": True,
+        "storage": True,
+        "additionalPrinterColumns": [column.to_wire() for column in kind.columns],
+        "schema": {"openAPIV3Schema": _object_schema(kind.model)},
+    }
+    if kind.status_subresource:
+        version["subresources"] = {"status": {}}
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
@@ -157,20 +159,9 @@ def _definition(kind: _Kind) -> JsonObject:
                 **({"categories": ["kudo"]} if kind.in_category else {}),
             },
             "scope": "Namespaced",
-            "versions": [_version(kind)],
+            "versions": [version],
         },
     }
-
-
-def _version(kind: _Kind) -> JsonObject:
-    version: JsonObject = {
-        "name": VERSION,
-        "served": True,
-        "storage": True,
-        "additionalPrinterColumns": [column.to_wire() for column in kind.columns],
-        "schema": {"openAPIV3Schema": _object_schema(kind.model)},
-    }
-    return version | ({"subresources": {"status": {}}} if kind.status_subresource else {})
 
 
 def _object_schema(model: type[ApiObject]) -> JsonObject:

@@ -8,8 +8,8 @@ from kudo.api.problems import shown
 
 ADVICE: Final = "write a duration of more than zero, such as 90s, 10m or 1h30m"
 """What to do about a text that is none."""
+# Characters of an error: Go shows each byte of a character beyond ASCII as four.
 _MOST: Final = 200
-"""Characters of an error: Go shows each byte of a character beyond ASCII as four."""
 
 
 class DurationError(ValueError):

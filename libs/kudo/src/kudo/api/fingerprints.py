@@ -6,8 +6,8 @@ from typing import Any
 
 import orjson
 
+# Hex digits kept of the SHA-256: 64 bits tell a changed value from the same one.
 _LENGTH = 16
-"""Hex digits kept of the SHA-256: 64 bits tell a changed value from the same one."""
 
 
 def fingerprint(value: str) -> str:

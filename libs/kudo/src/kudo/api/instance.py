@@ -109,10 +109,10 @@ def new_run(plan: str, uid: str, asked: PlanExecution | None = None) -> JsonObje
     return run
 
 
+# Fields of a spec for which no plan has to run, so that no OperatorVersion decides about them.
 _CONTROLS: Final = frozenset(
     {"suspend", "plan_timeout", "history_limit", "service_account_name", "prune"}
 )
-"""Fields of a spec for which no plan has to run, so that no OperatorVersion decides about them."""
 
 
 class InstanceSpec(ApiModel):

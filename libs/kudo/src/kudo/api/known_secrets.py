@@ -20,17 +20,18 @@ COPIES: Final = frozenset(
 """Annotations that contain the object once more."""
 
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+# Characters of a name that are looked at.
 _LONGEST: Final = 256
-"""Characters of a name that are looked at."""
 
+# Parts of names without separators, as in `dbpassword`; before `key` a text may have one.
 _ANYWHERE: Final = (
     *("password", "passwd", "passphrase", "secret", "token", "credential"),
     *("apikey", "accesskey", "privatekey", "signingkey", "encryptionkey"),
 )
-"""Parts of names without separators, as in `dbpassword`; before `key` a text may have one."""
 _WORDS: Final = frozenset({"pwd", "pass", "passwds", "jwt", "htpasswd"})
+# Words that Kubernetes uses for other things, as in `topologyKey`.
 _WORDS_OF_USERS: Final = frozenset({"key", "keys", "auth", "pin", "salt"})
-"""Words that Kubernetes uses for other things, as in `topologyKey`."""
+# Last words of names of fields that say where a secret is, or what it is like.
 _REFERENCES: Final = frozenset(
     {
         *("name", "names", "namespace", "ref", "refs", "reference", "references", "selector"),
@@ -39,7 +40,6 @@ _REFERENCES: Final = frozenset(
         *("type", "kind", "version", "enabled", "required", "mode"),
     }
 )
-"""Last words of names of fields that say where a secret is, or what it is like."""
 
 NAMED: Final = "|".join(
     (*(re.sub("key$", "[-_]?key", part) for part in _ANYWHERE), r"\bpwd"),
@@ -52,10 +52,10 @@ MARK: Final = "(redacted)"
 MOST_VALUES: Final = 500
 """Each of them is looked for in every line of every log."""
 
+# Characters. What is shorter occurs everywhere by chance; it is redacted only in its place.
 _SHORTEST: Final = 4
-"""Characters. What is shorter occurs everywhere by chance; it is redacted only in its place."""
+# Characters from which on a value is replaced inside words, too.
 _LONG: Final = 8
-"""Characters from which on a value is replaced inside words, too."""
 _MOST_LINES: Final = 100
 _LINE: Final = re.compile(r"[^\r\n]+")
 _COMMON: Final = frozenset(

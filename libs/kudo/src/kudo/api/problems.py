@@ -14,8 +14,8 @@ from typing import Final
 
 MOST_PROBLEMS: Final = 20
 SHOWN: Final = 40
+# Longer than any name of a published package, since users have to look for it.
 _NAME: Final = 100
-"""Longer than any name of a published package, since users have to look for it."""
 _LISTED: Final = 20
 
 

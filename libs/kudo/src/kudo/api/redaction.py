@@ -20,11 +20,11 @@ from kudo.api.known_secrets import is_secret
 from kudo.api.wire import Json, JsonObject
 
 _MOST_FIELDS: Final = 20
+# Characters of a field's name that are looked for in an answer; a key has at most 253.
 _LONGEST_NAME: Final = 300
-"""Characters of a field's name that are looked for in an answer; a key has at most 253."""
 _LONGEST_SHOWN: Final = 120
+# Characters of a text of the API server that phrases are looked for in.
 _READ: Final = 2000
-"""Characters of a text of the API server that phrases are looked for in."""
 
 _LEFT_OUT: Final = (
     "the rest of the answer is withheld, since it may quote the Secret; "
@@ -54,6 +54,7 @@ _NOT_IMPERSONATED: Final = (
     r'User "[^"]*" cannot impersonate resource "serviceaccounts" in API group ""'
     r'(?: in the namespace "[^"]*")?'
 )
+# Beginnings of messages; the groups in them are names.
 _PHRASES: Final = re.compile(
     "|".join(
         (
@@ -77,7 +78,6 @@ _PHRASES: Final = re.compile(
         )
     )
 )
-"""Beginnings of messages; the groups in them are names."""
 _BY_ADMISSION: Final = re.compile(r"admission webhook |.* is forbidden: ValidatingAdmissionPolicy ")
 _UNREADABLE: Final = re.compile(r'Secret in version "v1" cannot be handled as a Secret: ')
 
@@ -102,8 +102,8 @@ _DETAIL: Final = re.compile(
 _MANAGER: Final = re.compile(r'conflict with "(?:[^"\\]|\\.)*"')
 _CONFLICT: Final = "FieldManagerConflict"
 
+# What the YAML parser quotes; `*text` as a value is read as the anchor `text`.
 _QUOTED: Final = re.compile(r"(?<=anchor )'.*'|`.*`|(?<=unsupported value: ).*", re.DOTALL)
-"""What the YAML parser quotes; `*text` as a value is read as the anchor `text`."""
 
 
 @dataclass(frozen=True, slots=True)

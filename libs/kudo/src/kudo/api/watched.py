@@ -10,6 +10,14 @@ from typing import Final, Self
 
 from kudo.api.names import GROUP
 
+# The namespaced kinds with a rule of health that reads their status (`kudo.objects.health.kinds`).
+#
+# Instances need no right more: the reconciler watches all of them anyway.
+#
+# Not among them, although their health changes: CustomResourceDefinitions, APIServices and
+# Namespaces. They are cluster-scoped, few plans apply them, and they become healthy within seconds,
+# once: a poll or two cost less than a watch, and the reconciler needs no right to list them. Custom
+# resources are added by who installs their operator.
 _DEFAULT: Final = (
     "pods",
     "services",
@@ -25,15 +33,6 @@ _DEFAULT: Final = (
     "horizontalpodautoscalers.autoscaling",
     f"instances.{GROUP}",
 )
-"""The namespaced kinds with a rule of health that reads their status (`kudo.objects.health.kinds`).
-
-Instances need no right more: the reconciler watches all of them anyway.
-
-Not among them, although their health changes: CustomResourceDefinitions, APIServices and
-Namespaces. They are cluster-scoped, few plans apply them, and they become healthy within seconds,
-once: a poll or two cost less than a watch, and the reconciler needs no right to list them. Custom
-resources are added by who installs their operator.
-"""
 _NEVER: Final = "secrets"
 _NAME: Final = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*")
 

@@ -39,11 +39,11 @@ _PAX_GLOBAL: Final = b"g"
 _WITHOUT_CONTENT: Final = frozenset({b"1", b"2", b"3", b"4", b"5", b"6"})
 _ABOUT_ENTRIES: Final = frozenset({_GNU_LONG_NAME, _GNU_LONG_LINK, _PAX, _PAX_GLOBAL})
 _LENGTH_DIGITS: Final = 10
+# Bytes that long names and PAX headers may take in one archive.
 _ABOUT_LIMIT: Final = 8 * 1024 * 1024
-"""Bytes that long names and PAX headers may take in one archive."""
 _CHUNK = 256 * 1024
+# Bytes of headers and padding that a tar archive may spend on an entry.
 _TAR_OVERHEAD = 2048
-"""Bytes of headers and padding that a tar archive may spend on an entry."""
 
 
 class TarError(ValueError):

@@ -3,7 +3,6 @@
 The checks are those that KUDO 0.19 makes at each installation, verified or not.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kudo.api import (
@@ -16,7 +15,6 @@ from kudo.api import (
     OperatorVersion,
     OperatorVersionSpec,
     Parameter,
-    Task,
     default_instance_name,
     operator_version_name,
 )
@@ -24,7 +22,7 @@ from kudo.api.names import LABEL_OPERATOR
 from kudo.api.problems import InvalidInput, Problem
 from kudo.api.task_kinds import KINDS, kind_of, templates_of
 from kudo.packages.files import OPERATOR_FILE
-from kudo.packages.model import OperatorFile, Package, PackageParameter
+from kudo.packages.model import Package, PackageParameter
 from kudo.parameters.sources import to_text
 
 
@@ -47,31 +45,22 @@ def to_objects(package: Package, namespace: str) -> PackageObjects:
         InvalidInput: tasks are of an unknown kind, lack what their kind needs, or name templates
             that the package does not have; all of them are named.
     """
-    problems = [
-        Problem("PackageInvalid", message, OPERATOR_FILE)
-        for task in package.operator.tasks
-        for message in _task_faults(task, package)
-    ]
+    file = package.operator
+    problems: list[Problem] = []
+    for task in file.tasks:
+        faults = [] if task.kind in KINDS else [f"unknown task kind {task.kind}"]
+        faults += kind_of(task).installation_problems(task)
+        faults += [
+            f"task {task.name} missing template: {use.name}"
+            for use in templates_of(task)
+            if use.name not in package.templates
+        ]
+        problems += [Problem("PackageInvalid", fault, OPERATOR_FILE) for fault in faults]
     if problems:
         raise InvalidInput(problems)
-    return PackageObjects(
-        _operator(package.operator, namespace),
-        _operator_version(package, namespace),
-        _instance(package.operator, namespace),
-    )
-
-
-def _task_faults(task: Task, package: Package) -> Iterator[str]:
-    if task.kind not in KINDS:
-        yield f"unknown task kind {task.kind}"
-    yield from kind_of(task).installation_problems(task)
-    for use in templates_of(task):
-        if use.name not in package.templates:
-            yield f"task {task.name} missing template: {use.name}"
-
-
-def _operator(file: OperatorFile, namespace: str) -> Operator:
-    return Operator(
+    # Texts that the package leaves out are left out of the objects too, as the original has them.
+    version_name = operator_version_name(file.name, file.operator_version, file.app_version)
+    operator = Operator(
         metadata=ObjectMeta(name=file.name, namespace=namespace),
         spec=OperatorSpec(
             description=file.description or None,
@@ -82,12 +71,8 @@ def _operator(file: OperatorFile, namespace: str) -> Operator:
             namespace_manifest=file.namespace_manifest or None,
         ),
     )
-
-
-def _operator_version(package: Package, namespace: str) -> OperatorVersion:
-    file = package.operator
-    return OperatorVersion(
-        metadata=ObjectMeta(name=_version_name(file), namespace=namespace),
+    operator_version = OperatorVersion(
+        metadata=ObjectMeta(name=version_name, namespace=namespace),
         spec=OperatorVersionSpec(
             operator=ObjectReference(name=file.name, kind="Operator"),
             version=file.operator_version or None,
@@ -99,24 +84,21 @@ def _operator_version(package: Package, namespace: str) -> OperatorVersion:
             prune=file.prune,
         ),
     )
-
-
-def _instance(file: OperatorFile, namespace: str) -> Instance:
-    return Instance(
+    instance = Instance(
         metadata=ObjectMeta(
             name=default_instance_name(file.name),
             namespace=namespace,
             labels={LABEL_OPERATOR: file.name},
         ),
-        spec=InstanceSpec(operator_version=ObjectReference(name=_version_name(file))),
+        spec=InstanceSpec(operator_version=ObjectReference(name=version_name)),
     )
-
-
-def _version_name(file: OperatorFile) -> str:
-    return operator_version_name(file.name, file.operator_version, file.app_version)
+    return PackageObjects(operator, operator_version, instance)
 
 
 def _parameter(parameter: PackageParameter) -> Parameter:
+    enum = parameter.enum
+    if enum is not None:
+        enum = tuple(to_text(value, parameter.type) or "" for value in enum)
     return Parameter(
         name=parameter.name,
         display_name=parameter.display_name or None,
@@ -126,11 +108,5 @@ def _parameter(parameter: PackageParameter) -> Parameter:
         trigger=parameter.trigger or None,
         value_type=parameter.type or None,
         immutable=parameter.immutable,
-        enum=_enum(parameter),
+        enum=enum,
     )
-
-
-def _enum(parameter: PackageParameter) -> tuple[str, ...] | None:
-    if parameter.enum is None:
-        return None
-    return tuple(to_text(value, parameter.type) or "" for value in parameter.enum)

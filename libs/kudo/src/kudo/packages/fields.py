@@ -20,8 +20,8 @@ from goyaml import format_float
 from kudo.api.problems import Problem, kind_of_value
 
 _Model = TypeVar("_Model", bound=BaseModel)
+# Keywords of schemas.
 _BOUNDS = frozenset({"maxItems", "maxLength", "maxProperties"})
-"""Keywords of schemas."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,8 +19,8 @@ PARAMETERS_FILE: Final = "params.yaml"
 TEMPLATES: Final = "templates"
 
 _SUFFIX: Final = ".yaml"
+# Files that are no part of a package; they are read to tell their author so.
 _MISNAMED: Final = ".yml"
-"""Files that are no part of a package; they are read to tell their author so."""
 _FILES: Final = frozenset(
     name.replace(_SUFFIX, suffix)
     for name in (OPERATOR_FILE, PARAMETERS_FILE)

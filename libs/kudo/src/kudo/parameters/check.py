@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from kudo.api.problems import SHOWN, Problem, listed, parameter_field, shown, shown_name
 from kudo.parameters.types import is_container
-from kudo.parameters.values import Check, Fault, read_fully
+from kudo.parameters.values import Check, read_fully
 
 if TYPE_CHECKING:  # worker processes start without the models
     from kudo.api import Parameter
@@ -27,40 +27,26 @@ def check_value(parameter: "Parameter", value: str, check: Check = read_fully) -
     """
     if not value:
         return None
-    fault = check(parameter.value_type or "", value)
-    if fault is not None:
-        return _wrong_type(parameter, value, fault)
-    if parameter.enum is not None and value not in parameter.enum:
-        allowed = listed(parameter.enum, " ", most=SHOWN)
-        text = f"value is {_quoted(value)}, but only allowed values are [{allowed}]"
-        return _problem(parameter, value, text)
-    return None
-
-
-def _wrong_type(parameter: "Parameter", value: str, fault: Fault) -> Problem:
-    value_type = parameter.value_type
-    if fault.limit:
+    value_type, name = parameter.value_type or "", shown_name(parameter.name)
+    field, quoted = parameter_field(parameter.name), json.dumps(shown(value), ensure_ascii=False)
+    fault = check(value_type, value)
+    if fault is not None and fault.limit:
         # A reason of its own, since no fault is to be looked for in the text.
-        return Problem(
-            "ParameterTooLarge",
-            f'parameter "{shown_name(parameter.name)}" of type "{value_type}" has a value that is '
-            f"too large: {fault.detail}",
-            parameter_field(parameter.name),
-            fault.limit,
-        )
-    if not is_container(value_type):
-        text = f'type is "{value_type}" but format of {_quoted(value)} is invalid: {fault.detail}'
-        return _problem(parameter, value, text)
-    text = f'type is "{value_type}", but format of {shown(value)} is invalid'
-    return _problem(parameter, value, f"{text}: {fault.detail}" if fault.detail else text)
-
-
-def _problem(parameter: "Parameter", value: str, fault: str) -> Problem:
-    return Problem(
-        "ParameterInvalid",
-        f'parameter "{shown_name(parameter.name)}" has an invalid value {_quoted(value)}: {fault}',
-        parameter_field(parameter.name),
-    )
+        text = f'parameter "{name}" of type "{value_type}" has a value that is too large'
+        return Problem("ParameterTooLarge", f"{text}: {fault.detail}", field, fault.limit)
+    if fault is not None and not is_container(value_type):
+        text = f'type is "{value_type}" but format of {quoted} is invalid: {fault.detail}'
+    elif fault is not None:
+        # YAML of several lines would be hard to read in quotes.
+        text = f'type is "{value_type}", but format of {shown(value)} is invalid'
+        text = f"{text}: {fault.detail}" if fault.detail else text
+    elif parameter.enum is not None and value not in parameter.enum:
+        allowed = listed(parameter.enum, " ", most=SHOWN)
+        text = f"value is {quoted}, but only allowed values are [{allowed}]"
+    else:
+        return None
+    text = f'parameter "{name}" has an invalid value {quoted}: {text}'
+    return Problem("ParameterInvalid", text, field)
 
 
 def missing_required(
@@ -76,7 +62,3 @@ def missing_required(
         for parameter in parameters
         if parameter.required and parameter.default is None and not values.get(parameter.name)
     )
-
-
-def _quoted(value: str) -> str:
-    return json.dumps(shown(value), ensure_ascii=False)

@@ -71,9 +71,19 @@ def parse_parameter_file(
         TooLarge: the text exceeds a limit; `name` is in the message.
         InvalidInput: the text is not a YAML mapping, or values are null; `name` is in the message.
     """
+    prefix = f"error unmarshalling content of parameter file {name}: "
+    try:
+        content = load(text, budget=budget, spelling=spelling, single=single)
+    except YamlError as error:
+        if error.limit:
+            text = f"{prefix}{error}; make the file smaller"
+            raise TooLarge(Problem(_REASON, text), error.limit) from error
+        raise InvalidInput([Problem(_REASON, prefix + str(error))]) from error
+    if content is not None and not isinstance(content, dict):
+        raise InvalidInput([Problem(_REASON, prefix + "a mapping of names to values is needed")])
     values: dict[str, str] = {}
     errors: list[str] = []
-    for key, value in _mapping(name, text, budget, spelling=spelling, single=single).items():
+    for key, value in (content or {}).items():
         # The file does not say which types its parameters have; only lists and mappings show it.
         shape = (
             "map" if isinstance(value, dict) else "array" if isinstance(value, list) else "string"
@@ -110,24 +120,6 @@ def with_plain_booleans(booleans: Collection[str], values: Mapping[str, str]) ->
             word = load(value)
             plain[name] = str(word).lower() if isinstance(word, bool) else value
     return plain
-
-
-def _mapping(
-    name: str, text: str, budget: Budget | None, *, spelling: bool, single: bool
-) -> dict[str, object]:
-    prefix = f"error unmarshalling content of parameter file {name}: "
-    try:
-        content = load(text, budget=budget, spelling=spelling, single=single)
-    except YamlError as error:
-        if error.limit:
-            text = f"{prefix}{error}; make the file smaller"
-            raise TooLarge(Problem(_REASON, text), error.limit) from error
-        raise InvalidInput([Problem(_REASON, prefix + str(error))]) from error
-    if content is None:
-        return {}
-    if not isinstance(content, dict):
-        raise InvalidInput([Problem(_REASON, prefix + "a mapping of names to values is needed")])
-    return content
 
 
 _WHOLE_NUMBERS = range(-(2**63), 2**64)

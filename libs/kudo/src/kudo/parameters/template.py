@@ -75,8 +75,14 @@ def read_values(
         try:
             result[parameter.name] = _value(parameter, budget)
         except YamlError as error:
-            problem = _problem(parameter, error)
+            name = parameter.name
+            hint = "; give it a smaller value" if error.limit else ""
+            text = (
+                f'parameter "{name}" of type {parameter.value_type} cannot be read: {error}{hint}'
+            )
+            problem = Problem("InvalidParams", text, f"spec.parameters[{name}]")
             if error.limit:
+                # The budget is of all values together, so reading more would fail as well.
                 raise TooLarge(problem, error.limit) from error
             problems.append(problem)
     if problems:
@@ -107,13 +113,3 @@ def _value(parameter: RawParameter, budget: Budget | None) -> object:
     if not isinstance(items, list):
         raise YamlError("a list is needed here")
     return items
-
-
-def _problem(parameter: RawParameter, error: YamlError) -> Problem:
-    what = f'parameter "{parameter.name}" of type {parameter.value_type}'
-    hint = "; give it a smaller value" if error.limit else ""
-    return Problem(
-        "InvalidParams",
-        f"{what} cannot be read: {error}{hint}",
-        f"spec.parameters[{parameter.name}]",
-    )

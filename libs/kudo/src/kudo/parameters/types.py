@@ -9,16 +9,16 @@ from dataclasses import dataclass
 from typing import Final
 
 _INT64_DIGITS: Final = 19
+# Characters of a number; reading a megabyte of digits takes a tenth of a second.
 _NUMBER: Final = 4096
-"""Characters of a number; reading a megabyte of digits takes a tenth of a second."""
 _DECIMAL: Final = re.compile(r"[-+]?([0-9]+)")
 _BOOLEANS: Final = frozenset(
     {"1", "t", "T", "TRUE", "true", "True", "0", "f", "F", "FALSE", "false", "False"}
 )
 _SYNTAX: Final = "invalid syntax"
 _INT64: Final = range(-(2**63), 2**63)
+# Below it, every whole number is a float.
 _EXACT: Final = 2**53
-"""Below it, every whole number is a float."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +75,6 @@ def _number(text: str) -> str | None:
     return None if parse_float(text) is not None else "it is not a number, or it is out of range"
 
 
-def _boolean(text: str) -> str | None:
-    return None if text in _BOOLEANS else _SYNTAX
-
-
 def _is_integral(value: object) -> bool:
     if isinstance(value, float):
         # Without quotes it is as good as the text of it, where no digit can get lost.
@@ -86,25 +82,31 @@ def _is_integral(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _is_integer(value: object) -> bool:
-    return _is_integral(value) and int(str(value).partition(".")[0]) in _INT64
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _is_boolean(value: object) -> bool:
-    return isinstance(value, bool)
-
-
 TYPES: Final[Mapping[str, ValueType]] = {
     value_type.name: value_type
     for value_type in (
         ValueType("string", "", ("str",), accepts=_is_integral),
-        ValueType("integer", "1", ("int",), _integer, accepts=_is_integer),
-        ValueType("number", "1", ("float",), _number, accepts=_is_number),
-        ValueType("boolean", "true", ("bool",), _boolean, accepts=_is_boolean),
+        ValueType(
+            "integer",
+            "1",
+            ("int",),
+            _integer,
+            accepts=lambda v: _is_integral(v) and int(str(v).partition(".")[0]) in _INT64,
+        ),
+        ValueType(
+            "number",
+            "1",
+            ("float",),
+            _number,
+            accepts=lambda v: isinstance(v, int | float) and not isinstance(v, bool),
+        ),
+        ValueType(
+            "boolean",
+            "true",
+            ("bool",),
+            lambda text: None if text in _BOOLEANS else _SYNTAX,
+            accepts=lambda v: isinstance(v, bool),
+        ),
         ValueType("array", None, ("list",), container=list),
         ValueType("map", None, ("object", "dict"), container=dict),
     )

@@ -19,10 +19,10 @@ from goyaml import DEFAULT_LIMITS, INLINE, Budget, YamlError, load
 from kudo.api.problems import shown
 from kudo.parameters.types import TYPES, is_container, scalar_fault
 
+# Characters of a parser's message; libyaml repeats parts of the text.
 _DETAIL: Final = 200
-"""Characters of a parser's message; libyaml repeats parts of the text."""
+# Characters of a scalar that is read again rather than remembered.
 _SHORT: Final = 100
-"""Characters of a scalar that is read again rather than remembered."""
 _HINT: Final = "; give it a smaller value"
 _WITH_OTHERS: Final = "with the other arrays and maps of this request, "
 
@@ -48,8 +48,8 @@ Value = tuple[str, str]
 Check = Callable[[str, str], Fault | None]
 """Returns what is wrong with a text of a type, None if nothing is."""
 
+# Limits that the values of one decision share; each has its own depth.
 _SHARED: Final = frozenset({"size", "nodes", "aliased", "directives"})
-"""Limits that the values of one decision share; each has its own depth."""
 
 
 def read(value_type: str, text: str, budget: Budget) -> Fault | None:

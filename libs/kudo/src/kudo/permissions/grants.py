@@ -28,8 +28,8 @@ _ROLES: Final = {"Role": "roles", "ClusterRole": "clusterroles"}
 _BINDINGS: Final = frozenset({"RoleBinding", "ClusterRoleBinding"})
 _LISTS: Final = ("verbs", "apiGroups", "resources", "resourceNames", "nonResourceURLs")
 _ANY: Final = "*"
+# Rules of one Role, and texts in one of their lists.
 _MOST: Final = 500
-"""Rules of one Role, and texts in one of their lists."""
 _LONGEST: Final = 253
 
 
@@ -109,13 +109,13 @@ def _texts(values: tuple[str, ...]) -> str:
 
 _READS: Final = frozenset({"get", "list", "watch"})
 _OF_OTHERS: Final = ("bind", "escalate", "impersonate")
+# Groups of which every write counts.
 _WRITTEN: Final = {
     RBAC: "write roles or bindings",
     "admissionregistration.k8s.io": "change or see what others write, by webhooks and policies",
     "apiextensions.k8s.io": "change how objects of others are converted, by CRDs",
     "apiregistration.k8s.io": "answer for the API server, by API services",
 }
-"""Groups of which every write counts."""
 _ANYWHERE: Final = {
     ("", "serviceaccounts/token"): "act as other accounts, by tokens",
     ("", "nodes/proxy"): "run commands in all pods of a node",
@@ -128,12 +128,12 @@ _ANYWHERE: Final = {
 _COMMANDS: Final = frozenset(
     {"pods/attach", "pods/ephemeralcontainers", "pods/exec", "pods/portforward", "pods/proxy"}
 )
+# What runs pods, by group.
 _PODS: Final = {
     "": frozenset({"pods", "replicationcontrollers"}),
     "apps": frozenset({"daemonsets", "deployments", "replicasets", "statefulsets"}),
     "batch": frozenset({"cronjobs", "jobs"}),
 }
-"""What runs pods, by group."""
 
 
 @dataclass(frozen=True, slots=True)

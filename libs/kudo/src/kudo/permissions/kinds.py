@@ -80,11 +80,11 @@ _FIELD: Final = re.compile(
     r"^([ \t]{0,40}(?:-[ \t]{1,8})?)(apiVersion|kind)[ \t]{0,8}:[ \t]{0,8}([^\n]{0,300})",
     re.MULTILINE,
 )
+# An object in flow style, or of JSON.
 _FLOW: Final = re.compile(
     r"""\{[ \t]{0,8}["']?apiVersion["']?[ \t]{0,8}:[ \t]{0,8}["']?([^"',}\n]{1,300})["']?"""
     r"""[ \t]{0,8},\s{0,80}["']?kind["']?[ \t]{0,8}:[ \t]{0,8}["']?([^"',}\n]{1,100})"""
 )
-"""An object in flow style, or of JSON."""
 _ACTION: Final = "{{"
 
 

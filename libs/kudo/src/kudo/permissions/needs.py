@@ -27,8 +27,8 @@ from kudo.tasks.rendering import Engine, read_objects, render_named, variables
 Versions = Callable[[VersionKey], OperatorVersion | None]
 Values = Mapping[str, object]
 
+# Instances of one tree that are rendered.
 _INSTANCES: Final = 50
-"""Instances of one tree that are rendered."""
 _RENDERINGS: Final = 2000
 _ERROR: Final = 300
 _TOO_LONG: Final = "not all templates were rendered, since that would take too long"
@@ -36,8 +36,8 @@ _PODS: Final = Kind("v1", "Pod")
 _REPLICA_SETS: Final = Kind("apps/v1", "ReplicaSet")
 _INVENTORY: Final = (names.GROUP, "Inventory")
 _DEPENDENCIES: Final = {"ConfigMap": Kind("v1", "ConfigMap"), "Secret": Kind("v1", "Secret")}
+# What a task does that sends no more of an object than its name.
 _WITHOUT_CONTENT: Final = frozenset({Action.DELETE, Action.READ})
-"""What a task does that sends no more of an object than its name."""
 _WORKLOADS: Final = frozenset(
     {
         *("CronJob", "DaemonSet", "Deployment", "Job"),

@@ -21,6 +21,7 @@ from kudo.objects.removed_apis.catalogue import REMOVED, Moved
 from kudo.permissions.kinds import built_in, guessed
 from kudo.permissions.model import Kind, Lookup, Needs, Rights, Rule, Served
 
+# Verbs on namespaced and on cluster-scoped kinds.
 _VERBS: Final[dict[Action, tuple[frozenset[str], frozenset[str]]]] = {
     Action.APPLY: (
         frozenset({"create", "get", "patch"}),
@@ -41,10 +42,9 @@ _VERBS: Final[dict[Action, tuple[frozenset[str], frozenset[str]]]] = {
     ),
     Action.READ: (frozenset({"get"}), frozenset({"get"})),
 }
-"""Verbs on namespaced and on cluster-scoped kinds."""
 
+# Whether it is namespaced, group, plural and names.
 _Key = tuple[bool, str, str, tuple[str, ...]]
-"""Whether it is namespaced, group, plural and names."""
 
 
 def successor(kind: Kind) -> Kind | None:

@@ -237,7 +237,23 @@ def _list(value: object, name: str) -> list[object]:
 
 def write_index(index: Index) -> str:
     """Return the content of `index.yaml`, in the bytes that KUDO 0.19 writes: keys sorted."""
-    entries = {name: [_wire(entry) for entry in index.entries[name]] for name in index.entries}
+    entries: dict[str, list[object]] = {}
+    for name, versions in index.entries.items():
+        entries[name] = []
+        for entry in versions:
+            maintainers = [{"name": each.name, "email": each.email} for each in entry.maintainers]
+            values = {
+                "name": entry.name,
+                "operatorVersion": entry.operator_version,
+                "appVersion": entry.app_version,
+                "description": entry.description,
+                "maintainers": [_without_empty(maintainer) for maintainer in maintainers],
+                "digest": entry.digest,
+                "removed": entry.removed,
+                "deprecated": entry.deprecated,
+            }
+            urls = {"urls": list(entry.urls)}
+            entries[name].append({**entry.others, **_without_empty(values), **urls})
     document: dict[str, object] = {**index.others, "apiVersion": index.api_version}
     document["entries"] = entries
     if index.generated:
@@ -245,22 +261,8 @@ def write_index(index: Index) -> str:
     return dump(document)
 
 
-def _wire(entry: Entry) -> dict[str, object]:
-    given = {
-        "name": entry.name,
-        "operatorVersion": entry.operator_version,
-        "appVersion": entry.app_version,
-        "description": entry.description,
-        "maintainers": [
-            {key: text for key, text in (("name", each.name), ("email", each.email)) if text}
-            for each in entry.maintainers
-        ],
-        "digest": entry.digest,
-        "removed": entry.removed,
-        "deprecated": entry.deprecated,
-    }
-    kept = {name: value for name, value in given.items() if value}
-    return {**entry.others, **kept, "urls": list(entry.urls)}
+def _without_empty(values: Mapping[str, object]) -> dict[str, object]:
+    return {key: value for key, value in values.items() if value}
 
 
 def with_entries(index: Index, entries: Iterable[Entry]) -> dict[str, tuple[Entry, ...]]:

@@ -16,12 +16,13 @@ def newest_first(entries: Iterable[Entry]) -> list[Entry]:
 
     The order is total, so it depends on the entries alone and not on their order in the index.
     """
-    return sorted(entries, key=_rank, reverse=True)
 
+    def order(entry: Entry) -> tuple[Any, ...]:
+        app, operator = entry.app_version, entry.operator_version
+        # `1.0` and `v1.0` have the same rank; their texts make the order total.
+        return (*rank(app), *rank(operator), app, operator)
 
-def _rank(entry: Entry) -> tuple[Any, ...]:
-    app, operator = entry.app_version, entry.operator_version
-    return (*rank(app), *rank(operator), app, operator)
+    return sorted(entries, key=order, reverse=True)
 
 
 def search(index: Index, text: str, *, all_versions: bool) -> Iterator[list[Entry]]:
@@ -83,7 +84,11 @@ def choose(
     """
     entries = index.entries.get(name)
     if not entries:
-        raise _failure(name, f"no operator found for: {name}{_similar(name, index)}")
+        from difflib import get_close_matches  # names are mostly right
+
+        close = get_close_matches(name, index.entries, n=1)
+        hint = f"; did you mean {close[0]}?" if close else ""
+        raise _failure(name, f"no operator found for: {name}{hint}")
     fitting = [
         entry
         for entry in newest_first(entries)
@@ -110,19 +115,11 @@ def choose(
 
 def _shown(entries: Sequence[Entry]) -> str:
     """Return versions as the flags that choose them."""
-    return listed([_flags(entry) for entry in newest_first(entries)])
-
-
-def _flags(entry: Entry) -> str:
-    app = f" --app-version {entry.app_version}" if entry.app_version else ""
-    return f"--operator-version {entry.operator_version}{app}"
-
-
-def _similar(name: str, index: Index) -> str:
-    from difflib import get_close_matches
-
-    close = get_close_matches(name, index.entries, n=1)
-    return f"; did you mean {close[0]}?" if close else ""
+    flags = []
+    for entry in newest_first(entries):
+        app = f" --app-version {entry.app_version}" if entry.app_version else ""
+        flags.append(f"--operator-version {entry.operator_version}{app}")
+    return listed(flags)
 
 
 def _failure(name: str, text: str) -> InvalidInput:
