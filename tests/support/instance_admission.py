@@ -11,7 +11,7 @@ from typing import Final
 import orjson
 
 from kubeio.types import JsonObject
-from kudo.admission import Request, VersionKey
+from kudo.admission import AdmissionRequest, VersionKey
 from kudo.admission import Review as InstanceReview
 from kudo.admission.envelope import Answer, decided, unreadable
 from kudo.admission.reading import parse_version
@@ -84,7 +84,7 @@ class InstanceAdmission:
 
     def _judged(self, route: str, review: Review) -> Answer:
         metadata = review.obj["metadata"]
-        request = Request(
+        request = AdmissionRequest(
             review.operation,
             metadata["namespace"],
             metadata["name"],

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Literal
 
 from kubeio.errors import ApiError
-from kudo.admission import Request, Review, VersionKey, mutate, validate
+from kudo.admission import AdmissionRequest, Review, VersionKey, mutate, validate
 from kudo.api import OperatorVersion
 from tests.integration.policies.policies import denied_by
 from tests.support.build import Json
@@ -170,9 +170,11 @@ async def decided(world: World, judged: Iterable[Judged]) -> list[tuple[Judged, 
     return await asyncio.gather(*map(ask, judged))
 
 
-def _request(old: Json, new: Json) -> Request:
+def _request(old: Json, new: Json) -> AdmissionRequest:
     metadata = old["metadata"]
-    return Request("UPDATE", metadata["namespace"], metadata["name"], new, old, "kudo-user")
+    return AdmissionRequest(
+        "UPDATE", metadata["namespace"], metadata["name"], new, old, "kudo-user"
+    )
 
 
 def _versions(old: Json) -> dict[VersionKey, OperatorVersion | None]:

@@ -7,7 +7,7 @@ parameter for each way of being declared.
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from kudo.admission import Decision, Request, Review, mutate, validate
+from kudo.admission import AdmissionRequest, Decision, Review, mutate, validate
 from kudo.api import Instance, JsonObject, OperatorVersion
 from kudo.plans.runs.last_run import record_of
 from tests.support.apiserver.writes.patches import apply_json_patch
@@ -145,7 +145,7 @@ def with_run(found: JsonObject, **run: str | None) -> JsonObject:
 
 def review(new: JsonObject, old: JsonObject | None, user: str = "") -> Review:
     operation: Any = "CREATE" if old is None else "UPDATE"
-    return Review.of(Request(operation, "ns", "i", new, old, user))
+    return Review.of(AdmissionRequest(operation, "ns", "i", new, old, user))
 
 
 def mutated(

@@ -10,7 +10,7 @@ from kubectl_kudo.session.cells import printable
 from kubectl_kudo.session.command import Command
 from kubectl_kudo.session.errors import UsageError
 from kubectl_kudo.session.output import JsonObject, check_format, many, say, show
-from kudo.packages.repositories import Entry, search
+from kudo.packages.repositories import IndexEntry, search
 
 _COLUMNS = [
     Column(heading, kept=True)
@@ -55,7 +55,7 @@ COMMAND = Command(
 )
 
 
-def _rows(group: Sequence[Entry]) -> Iterator[tuple[str, ...]]:
+def _rows(group: Sequence[IndexEntry]) -> Iterator[tuple[str, ...]]:
     for number, entry in enumerate(group):
         deprecated = "(deprecated) " if entry.deprecated else ""
         texts = (entry.name, entry.operator_version, entry.app_version)
@@ -68,7 +68,7 @@ def _short(text: str) -> str:
     return line if len(line) <= _DESCRIPTION else f"{line[: _DESCRIPTION - 1]}…"
 
 
-def _data(entry: Entry) -> JsonObject:
+def _data(entry: IndexEntry) -> JsonObject:
     data: JsonObject = {
         "name": entry.name,
         "operatorVersion": entry.operator_version,

@@ -24,7 +24,7 @@ from kudo.api.problems import InvalidInput, Problem
 from kudo.packages.files import DEFAULT_LIMITS
 from kudo.packages.location import Located, is_url, locate, locate_in_archive
 from kudo.packages.reader import ARCHIVE_SUFFIX
-from kudo.packages.repositories import BUILT_IN, Entry, choose
+from kudo.packages.repositories import BUILT_IN, IndexEntry, choose
 from kudo.packages.resolution import Lookup, Requirement, Resolution, Stored, resolve
 
 
@@ -76,7 +76,7 @@ class IndexSource:
     requirement: Requirement
     repository: Callable[[], Repositories]
 
-    async def choose(self) -> Entry:
+    async def choose(self) -> IndexEntry:
         """Return the entry of the version: of those that fit, the newest.
 
         Raises:

@@ -32,8 +32,8 @@ from kudo.packages.model import OperatorFile
 from kudo.packages.repositories.index import (
     INDEX_FILE,
     MAX_INDEX,
-    Entry,
     Index,
+    IndexEntry,
     Maintainer,
     read_index,
     with_entries,
@@ -114,7 +114,7 @@ class RepositoryClient:
         found = await self.downloader.get(url, limit=MAX_INDEX)
         return found.content or b""
 
-    async def locate(self, entry: Entry) -> Located:
+    async def locate(self, entry: IndexEntry) -> Located:
         """Return the package of an entry of this repository's index.
 
         Raises:
@@ -122,7 +122,7 @@ class RepositoryClient:
         """
         return locate_in_archive(*await self._package(entry, DEFAULT_LIMITS.total_size))
 
-    async def _package(self, entry: Entry, limit: int) -> tuple[bytes, str]:
+    async def _package(self, entry: IndexEntry, limit: int) -> tuple[bytes, str]:
         """Return the `.tgz` file of an entry and where it is from, after checking its digest.
 
         The URLs are tried in their order.
@@ -147,7 +147,7 @@ class RepositoryClient:
         why = "; ".join(faults) or f"the index of {self._shown()} has no URL of it"
         raise InvalidInput([Problem("PackageUnreachable", f"getting {entry.identity}: {why}")])
 
-    async def _download(self, entry: Entry, given: str, limit: int) -> tuple[bytes, str]:
+    async def _download(self, entry: IndexEntry, given: str, limit: int) -> tuple[bytes, str]:
         url = self._absolute(given)
         found = (await self.downloader.get(url, limit=limit)).content or b""
         digest = sha256(found)
@@ -186,7 +186,7 @@ class Repositories(Protocol):
     async def index(self) -> Index:
         """Return the index."""
 
-    async def locate(self, entry: Entry) -> Located:
+    async def locate(self, entry: IndexEntry) -> Located:
         """Return the package of an entry of the index."""
 
 
@@ -280,7 +280,7 @@ class BuiltInRepository:
         """
         return Index(with_entries(Index({}), newest_first(map(_entry, self._folders()))))
 
-    async def locate(self, entry: Entry) -> Located:
+    async def locate(self, entry: IndexEntry) -> Located:
         """Return the package of an entry of this index."""
         return locate(Path(*entry.urls))
 
@@ -291,9 +291,9 @@ class BuiltInRepository:
                 yield path.parent
 
 
-def _entry(folder: Path) -> Entry:
+def _entry(folder: Path) -> IndexEntry:
     operator = locate(folder).package.operator
-    return Entry(
+    return IndexEntry(
         name=operator.name,
         operator_version=operator.operator_version,
         app_version=operator.app_version,

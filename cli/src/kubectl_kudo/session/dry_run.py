@@ -21,7 +21,7 @@ from kubectl_kudo.session.writes import Sent
 from kubeio.client import Client
 from kubeio.errors import NotFound
 from kubeio.resource import Resource
-from kudo.admission import Decision, Request, Review, VersionKey, Versions, mutate
+from kudo.admission import AdmissionRequest, Decision, Review, VersionKey, Versions, mutate
 from kudo.api import OperatorVersion
 from kudo.api.problems import InvalidInput, Problem
 
@@ -109,7 +109,9 @@ class OnClient:
         operation: Operation = "UPDATE" if stored else "CREATE"
         metadata = obj["metadata"]
         try:
-            request = Request(operation, metadata["namespace"], metadata["name"], obj, stored)
+            request = AdmissionRequest(
+                operation, metadata["namespace"], metadata["name"], obj, stored
+            )
             review = Review.of(request)
         except InvalidInput as error:
             raise _denied(error.problems) from error

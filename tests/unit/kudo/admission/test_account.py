@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from kudo.admission import Decision, Request, Review, mutate, validate
+from kudo.admission import AdmissionRequest, Decision, Review, mutate, validate
 from kudo.api import JsonObject
 from tests.unit.kudo.builders import V1, instance
 
@@ -21,7 +21,7 @@ def with_account(wire: JsonObject, account: str | None, **spec: object) -> JsonO
 
 
 def reviewed(old: JsonObject, new: JsonObject) -> Review:
-    return Review.of(Request("UPDATE", "ns", "i", new, old))
+    return Review.of(AdmissionRequest("UPDATE", "ns", "i", new, old))
 
 
 def test_it_may_change_while_no_plan_runs_and_runs_none(subtests: pytest.Subtests) -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from kudo.admission import Decision, Request, Review, mutate, validate
+from kudo.admission import AdmissionRequest, Decision, Review, mutate, validate
 from kudo.admission.revalidation import revalidate_idle
 from kudo.api import Instance, Json, JsonObject, OperatorVersion
 from kudo.api.problems import InvalidInput, Problem, first_problems, listed, shown
@@ -39,7 +39,7 @@ def decided(
     of: OperatorVersion, new: JsonObject, old: JsonObject | None = None, **options: Any
 ) -> Decision:
     operation: Any = "CREATE" if old is None else "UPDATE"
-    review = Review.of(Request(operation, "ns", "i", new, old))
+    review = Review.of(AdmissionRequest(operation, "ns", "i", new, old))
     return mutate(review, {("ns", "first-1"): of}, fresh_uid=lambda: "uid", **options)
 
 
@@ -109,7 +109,7 @@ def test_of_many_fields_of_another_shape_20_are_named(subtests: pytest.Subtests)
     for old in table:
         with subtests.test(old=old):
             with pytest.raises(InvalidInput) as caught:
-                Review.of(Request("UPDATE", "ns", "i", wire({"A": "b"}), old))
+                Review.of(AdmissionRequest("UPDATE", "ns", "i", wire({"A": "b"}), old))
             problems = caught.value.problems
             assert len(problems) == 21
             assert {problem.reason for problem in problems} == {"InstanceUnreadable"}
@@ -132,7 +132,9 @@ def test_of_a_long_history_of_another_shape_20_records_are_named(subtests: pytes
             new = wire({})
             new["spec"]["planExecution"] = {"planName": "deploy", "retryOf": "A"}
             with pytest.raises(InvalidInput) as caught:
-                Review.of(Request("UPDATE", "ns", "i", new, wire({}, history=[record] * 5000)))
+                Review.of(
+                    AdmissionRequest("UPDATE", "ns", "i", new, wire({}, history=[record] * 5000))
+                )
             assert len(caught.value.problems) == 21
             assert size(caught.value.problems) < 8_000
 
@@ -143,7 +145,7 @@ def test_a_history_that_is_no_list_is_named(subtests: pytest.Subtests) -> None:
             new = wire({})
             new["spec"]["planExecution"] = {"planName": "deploy", "retryOf": "A"}
             with pytest.raises(InvalidInput) as caught:
-                Review.of(Request("UPDATE", "ns", "i", new, wire({}, history=history)))
+                Review.of(AdmissionRequest("UPDATE", "ns", "i", new, wire({}, history=history)))
             assert "status.history" in {problem.field for problem in caught.value.problems}
 
 
@@ -151,20 +153,20 @@ def test_the_number_of_unreadable_fields_is_right() -> None:
     new = wire({f"P{n}": n for n in MANY})
     new["metadata"]["finalizers"] = [7] * 30
     with pytest.raises(InvalidInput) as caught:
-        Review.of(Request("CREATE", "ns", "i", new))
+        Review.of(AdmissionRequest("CREATE", "ns", "i", new))
     assert caught.value.problems[-1].message == "and 5010 more problems like these"
 
 
 def test_a_field_with_a_long_name_is_named_by_its_beginning() -> None:
     with pytest.raises(InvalidInput) as caught:
-        Review.of(Request("CREATE", "ns", LONG, wire({LONG: 7})))
+        Review.of(AdmissionRequest("CREATE", "ns", LONG, wire({LONG: 7})))
     (problem,) = caught.value.problems
     assert size((problem,)) < 1000
 
 
 def test_readable_objects_beside_wrong_ones_are_read() -> None:
     stored = wire({"A": "1"}, planStatus={"deploy": {"uid": "u", "status": "COMPLETE", "x": 7}})
-    review = Review.of(Request("UPDATE", "ns", "i", wire({"A": "2"}), stored))
+    review = Review.of(AdmissionRequest("UPDATE", "ns", "i", wire({"A": "2"}), stored))
     assert review.old is not None
     assert review.old.plan_status["deploy"].uid == "u"
 
@@ -185,7 +187,7 @@ def test_values_of_a_decision_are_read_by_its_checker() -> None:
     problems = decided(declared, wire({"A": hostile}), check=check).problems
     assert (problems[0].reason, problems[0].limit) == ("ParameterTooLarge", "cpu")
     assert check.reads == 1
-    review = Review.of(Request("UPDATE", "ns", "i", wire({"A": hostile}), wire({})))
+    review = Review.of(AdmissionRequest("UPDATE", "ns", "i", wire({"A": hostile}), wire({})))
     versions = {("ns", "first-1"): declared}
     assert validate(review, versions, check=check).problems[0].limit == "cpu"
     found = Instance.from_wire(wire({"A": hostile}))

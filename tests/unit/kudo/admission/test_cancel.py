@@ -2,7 +2,7 @@
 
 import pytest
 
-from kudo.admission import Decision, Request, Review, mutate, validate
+from kudo.admission import AdmissionRequest, Decision, Review, mutate, validate
 from kudo.api import JsonObject
 from tests.unit.kudo.builders import V1, instance, patched, trigger
 
@@ -17,7 +17,9 @@ def by_ann(plan: str) -> JsonObject:
 
 
 def asked(new: JsonObject, old: JsonObject | None, user: str) -> Review:
-    return Review.of(Request("CREATE" if old is None else "UPDATE", "ns", "i", new, old, user))
+    return Review.of(
+        AdmissionRequest("CREATE" if old is None else "UPDATE", "ns", "i", new, old, user)
+    )
 
 
 def mutated(new: JsonObject, old: JsonObject | None, user: str = "ann") -> Decision:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kudo.admission import Request, Review
+from kudo.admission import AdmissionRequest, Review
 from kudo.api.problems import InvalidInput
 from tests.unit.kudo.builders import (
     V1,
@@ -124,7 +124,7 @@ def test_an_object_of_another_shape_is_refused_and_not_crashed_on(
 
 def test_an_unreadable_object_without_a_name_yet_is_named_as_such() -> None:
     with pytest.raises(InvalidInput, match=r"ns/\(generated name\): spec"):
-        Review.of(Request("CREATE", "ns", "", {**instance(), "spec": 7}))
+        Review.of(AdmissionRequest("CREATE", "ns", "", {**instance(), "spec": 7}))
 
 
 def test_labels_and_annotations_are_read_for_rules_as_far_as_they_are_texts() -> None:

@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 import pytest
 
-from kudo.admission import Decision, Request, Review, mutate, validate
+from kudo.admission import AdmissionRequest, Decision, Review, mutate, validate
 from kudo.admission.tenancy import Tenancy, needs_grant
 from kudo.api import Instance, InstanceSpec, JsonObject, OperatorVersion
 from kudo.api.names import ANNOTATION_ALLOW_FROM
@@ -39,7 +39,7 @@ def decided(
     user: str = "",
 ) -> Decision:
     operation: Literal["CREATE", "UPDATE"] = "UPDATE" if old else "CREATE"
-    review = Review.of(Request(operation, "ns", "i", new, old, user))
+    review = Review.of(AdmissionRequest(operation, "ns", "i", new, old, user))
     known = {(v.metadata.namespace, v.metadata.name): v for v in versions}
     if route == "validate":
         return validate(review, known, tenancy=tenancy)

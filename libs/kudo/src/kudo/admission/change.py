@@ -58,7 +58,7 @@ class computed(Generic[_Value]):  # noqa: N801 - used as a decorator
 _ABSENT = Instance()
 
 
-class Kind(Flag):
+class ChangeKind(Flag):
     """What a change does to an Instance; each change is of one kind."""
 
     CREATE = auto()
@@ -94,12 +94,12 @@ class Change:
     is_request: ClassVar[bool] = True
 
     @computed
-    def kind(self) -> Kind:
+    def kind(self) -> ChangeKind:
         if self.deleting:
-            return Kind.DELETING
+            return ChangeKind.DELETING
         if self.creates:
-            return Kind.CREATE
-        return Kind.UPGRADE if self.upgrade else Kind.UPDATE
+            return ChangeKind.CREATE
+        return ChangeKind.UPGRADE if self.upgrade else ChangeKind.UPDATE
 
     @computed
     def old(self) -> Instance:

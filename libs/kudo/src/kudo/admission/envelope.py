@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import orjson
 
-from kudo.admission.review import Decision, Request
+from kudo.admission.review import AdmissionRequest, Decision
 from kudo.api import Json, JsonObject
 from kudo.api.names import GROUP
 from kudo.api.problems import InvalidInput, Problem, shown
@@ -125,9 +125,9 @@ class AdmissionReview:
     username: str
 
     @property
-    def request(self) -> Request:
+    def request(self) -> AdmissionRequest:
         """The part of the request that a decision depends on."""
-        return Request(
+        return AdmissionRequest(
             operation="CREATE" if self.operation == "CREATE" else "UPDATE",
             namespace=self.namespace,
             name=self.name,

@@ -40,7 +40,7 @@ Versions = Mapping[VersionKey, OperatorVersion | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class AdmissionRequest:
     """The part of an AdmissionRequest that decisions depend on.
 
     No decision depends on `username`; it is recorded with the run that a user schedules or cancels.
@@ -96,13 +96,13 @@ class Review:
             always pass; those of suspend, planTimeout and other controls need no OperatorVersion.
     """
 
-    request: Request
+    request: AdmissionRequest
     new: Instance
     old: Instance | None
     unchanged: bool
 
     @classmethod
-    def of(cls, request: Request) -> "Review":
+    def of(cls, request: AdmissionRequest) -> "Review":
         """Read the objects of the request.
 
         Raises:

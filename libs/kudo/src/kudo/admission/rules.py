@@ -13,7 +13,7 @@ from functools import cache
 from itertools import groupby
 
 from kudo.admission import field_rules, plan_rules
-from kudo.admission.change import Change, Kind
+from kudo.admission.change import Change, ChangeKind
 from kudo.api.problems import Problem, first_problems
 
 _Problems = Callable[[Change], Iterable[Problem]]
@@ -48,7 +48,7 @@ class Rule:
     """
 
     problems: _Problems
-    on: Kind = Kind.ANY
+    on: ChangeKind = ChangeKind.ANY
     at: Moment = Moment.ADMISSION
     together: bool = False
     needs_version: bool = True
@@ -57,44 +57,46 @@ class Rule:
 _ALSO_STORED = Moment.ADMISSION | Moment.STORED
 
 RULES: tuple[Rule, ...] = (
-    Rule(plan_rules.a_new_instance_has_a_plan, on=Kind.CREATE),
+    Rule(plan_rules.a_new_instance_has_a_plan, on=ChangeKind.CREATE),
     # On fields: one answer names everything that is wrong.
-    Rule(field_rules.requested_plan_exists, together=True, on=~Kind.CREATE),
-    Rule(field_rules.changed_parameters_are_declared, together=True, on=~Kind.CREATE),
-    Rule(field_rules.immutable_parameters_stay, together=True, on=~Kind.CREATE, at=_ALSO_STORED),
-    Rule(field_rules.new_immutables_have_a_value, together=True, on=~Kind.CREATE),
+    Rule(field_rules.requested_plan_exists, together=True, on=~ChangeKind.CREATE),
+    Rule(field_rules.changed_parameters_are_declared, together=True, on=~ChangeKind.CREATE),
+    Rule(
+        field_rules.immutable_parameters_stay, together=True, on=~ChangeKind.CREATE, at=_ALSO_STORED
+    ),
+    Rule(field_rules.new_immutables_have_a_value, together=True, on=~ChangeKind.CREATE),
     Rule(field_rules.required_parameters_have_a_value, together=True, at=_ALSO_STORED),
     Rule(field_rules.values_are_valid, together=True, at=_ALSO_STORED),
-    Rule(field_rules.triggers_are_clear, together=True, on=~Kind.CREATE),
+    Rule(field_rules.triggers_are_clear, together=True, on=~ChangeKind.CREATE),
     Rule(field_rules.an_upgrade_keeps_the_operator, together=True, at=_ALSO_STORED),
-    Rule(field_rules.retries_are_complete, together=True, on=~Kind.CREATE),
+    Rule(field_rules.retries_are_complete, together=True, on=~ChangeKind.CREATE),
     Rule(field_rules.a_new_time_limit_is_readable, together=True, needs_version=False),
     # On plans: the first problem decides.
-    Rule(plan_rules.nothing_changes_while_deleting, on=Kind.DELETING),
+    Rule(plan_rules.nothing_changes_while_deleting, on=ChangeKind.DELETING),
     # The reconciler names it first: to wait for the plan in progress would not help.
-    Rule(plan_rules.cleanup_is_not_manual, on=~Kind.DELETING, at=Moment.SCHEDULED),
-    Rule(plan_rules.one_plan_at_a_time, on=Kind.CHANGE),
+    Rule(plan_rules.cleanup_is_not_manual, on=~ChangeKind.DELETING, at=Moment.SCHEDULED),
+    Rule(plan_rules.one_plan_at_a_time, on=ChangeKind.CHANGE),
     Rule(
         plan_rules.a_running_plan_is_not_overridden,
-        on=~Kind.DELETING,
+        on=~ChangeKind.DELETING,
         at=Moment.ADMISSION | Moment.SCHEDULED,
     ),
-    Rule(plan_rules.the_account_stays_while_a_plan_runs, on=Kind.CHANGE, needs_version=False),
-    Rule(plan_rules.an_upgrade_comes_alone, on=Kind.UPGRADE, at=Moment.SUBMITTED),
-    Rule(plan_rules.a_running_plan_stays_scheduled, on=Kind.CHANGE),
-    Rule(plan_rules.an_update_comes_alone, on=Kind.UPDATE, at=Moment.SUBMITTED),
-    Rule(plan_rules.cleanup_is_not_manual, on=Kind.CHANGE),
-    Rule(plan_rules.a_retry_comes_alone, on=Kind.CHANGE),
+    Rule(plan_rules.the_account_stays_while_a_plan_runs, on=ChangeKind.CHANGE, needs_version=False),
+    Rule(plan_rules.an_upgrade_comes_alone, on=ChangeKind.UPGRADE, at=Moment.SUBMITTED),
+    Rule(plan_rules.a_running_plan_stays_scheduled, on=ChangeKind.CHANGE),
+    Rule(plan_rules.an_update_comes_alone, on=ChangeKind.UPDATE, at=Moment.SUBMITTED),
+    Rule(plan_rules.cleanup_is_not_manual, on=ChangeKind.CHANGE),
+    Rule(plan_rules.a_retry_comes_alone, on=ChangeKind.CHANGE),
     Rule(plan_rules.a_retry_continues_the_last_run, at=_ALSO_STORED),
-    Rule(plan_rules.an_upgrade_has_a_plan, on=Kind.UPGRADE),
-    Rule(plan_rules.every_change_has_a_plan, on=Kind.UPDATE),
+    Rule(plan_rules.an_upgrade_has_a_plan, on=ChangeKind.UPGRADE),
+    Rule(plan_rules.every_change_has_a_plan, on=ChangeKind.UPDATE),
     # On what mutation leaves.
-    Rule(plan_rules.a_new_instance_retries_nothing, on=Kind.CREATE, at=Moment.FINAL),
-    Rule(plan_rules.a_repeated_retry_is_dropped, on=~Kind.CREATE, at=Moment.FINAL),
+    Rule(plan_rules.a_new_instance_retries_nothing, on=ChangeKind.CREATE, at=Moment.FINAL),
+    Rule(plan_rules.a_repeated_retry_is_dropped, on=~ChangeKind.CREATE, at=Moment.FINAL),
     Rule(plan_rules.the_needed_run_is_scheduled, at=Moment.FINAL),
-    Rule(plan_rules.the_canceller_is_the_user, on=~Kind.CREATE, at=Moment.FINAL),
+    Rule(plan_rules.the_canceller_is_the_user, on=~ChangeKind.CREATE, at=Moment.FINAL),
     Rule(plan_rules.the_requester_is_the_user, at=Moment.FINAL),
-    Rule(plan_rules.a_running_plan_stays_the_retry_it_is, on=~Kind.CREATE, at=Moment.FINAL),
+    Rule(plan_rules.a_running_plan_stays_the_retry_it_is, on=~ChangeKind.CREATE, at=Moment.FINAL),
 )
 """The rules, in the order in which they are applied."""
 
@@ -121,7 +123,7 @@ def evaluate(
 
 
 @cache
-def _applying(kind: Kind, moment: Moment) -> tuple[_Problems | tuple[_Problems, ...], ...]:
+def _applying(kind: ChangeKind, moment: Moment) -> tuple[_Problems | tuple[_Problems, ...], ...]:
     """Return the rules of a kind and a moment: those that decide alone, and groups of others."""
     rules = [rule for rule in RULES if kind in rule.on and moment in rule.at]
     # Each rule that decides alone has a key of its own.

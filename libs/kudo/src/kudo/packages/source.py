@@ -65,7 +65,7 @@ class Position:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class SourceEntry:
     """A key of a mapping, and its value.
 
     Attributes:
@@ -119,11 +119,11 @@ class Source:
         return node
 
     @cached_property
-    def entries(self) -> tuple[Entry, ...]:
+    def entries(self) -> tuple[SourceEntry, ...]:
         """All entries of all mappings; of a value behind aliases only once."""
         return tuple(self._walked())
 
-    def _walked(self) -> Iterator[Entry]:
+    def _walked(self) -> Iterator[SourceEntry]:
         pending: list[tuple[Path, yaml.Node | None]] = [((), self._root)]
         seen: set[int] = set()
         while pending:
@@ -163,13 +163,13 @@ def _root(text: str) -> yaml.Node | None:
         return None
 
 
-def _entries(path: Path, node: yaml.MappingNode) -> Iterator[Entry]:
+def _entries(path: Path, node: yaml.MappingNode) -> Iterator[SourceEntry]:
     last: dict[str, yaml.Node] = {}
     for key, _ in node.value:
         last[str(key.value)] = key
     for key, value in node.value:
         if isinstance(key, yaml.ScalarNode):
-            yield Entry(path, node, key, value, shadowed=last[str(key.value)] is not key)
+            yield SourceEntry(path, node, key, value, shadowed=last[str(key.value)] is not key)
 
 
 def _step(node: yaml.Node | None, element: PathElement) -> tuple[yaml.Node, yaml.Node] | None:

@@ -16,7 +16,7 @@ from kudo.api.problems import shown, shown_name
 from kudo.packages.fields import Shape, fields_of, text_of
 from kudo.packages.files import OPERATOR_FILE, PARAMETERS_FILE
 from kudo.packages.model import OperatorFile, Package, ParametersFile
-from kudo.packages.source import Entry, Path, Position, Source, path_text, source_of
+from kudo.packages.source import Path, Position, Source, SourceEntry, path_text, source_of
 from kudo.parameters.sources import go_text
 from kudo.verification.finding import Edit, Finding, Place, tolerated, warning
 
@@ -38,7 +38,7 @@ _SHAPES: Final[Mapping[str, Shape]] = {
 def keys_are_unique(package: Package) -> Iterator[Finding]:
     """Of a key that comes twice the last one counts, without a word."""
     for file, source in _sources(package):
-        seen: dict[tuple[int, str], Entry] = {}
+        seen: dict[tuple[int, str], SourceEntry] = {}
         for entry in source.entries:
             name = entry.name if _shape_at(file, entry.path) is None else entry.name.casefold()
             if entry.name == _MERGE:
@@ -71,7 +71,7 @@ def second_document(text: str | bytes, file: str) -> Iterator[Finding]:
         return
 
 
-def _duplicate(file: str, first: Entry, entry: Entry) -> Finding:
+def _duplicate(file: str, first: SourceEntry, entry: SourceEntry) -> Finding:
     line = Position.of(first.key).line
     name = path_text((*entry.path, entry.name))
     message = (
@@ -111,7 +111,9 @@ def _meant(name: str, known: Iterable[str], there: Collection[str]) -> str:
     return close[0] if close else ""
 
 
-def _unknown(file: str, entry: Entry, meant: str, known: list[str], *, plain: bool) -> Finding:
+def _unknown(
+    file: str, entry: SourceEntry, meant: str, known: list[str], *, plain: bool
+) -> Finding:
     name = path_text((*entry.path, entry.name))
     message = f'field "{shown_name(name)}" is unknown and is ignored'
     place = _key(file, entry)
@@ -230,7 +232,7 @@ def _below(shape: Shape, element: object) -> Shape | None:
     return named.get(element.casefold())
 
 
-def _key(file: str, entry: Entry) -> Place:
+def _key(file: str, entry: SourceEntry) -> Place:
     return _at(file, (*entry.path, entry.name), entry.key)
 
 

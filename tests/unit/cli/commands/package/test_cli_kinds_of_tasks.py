@@ -7,7 +7,7 @@ import yaml
 
 from kubectl_kudo.commands.package.add.task import FIELDS
 from kudo.api.task_kinds import KINDS
-from kudo.api.task_kinds.kind import Kind
+from kudo.api.task_kinds.kind import TaskKind
 from tests.unit.cli.conftest import Cli
 
 PARAMETERS = "parameters: [{name: MILK, type: boolean, default: true}]\n"
@@ -23,13 +23,13 @@ FLAGS = {
 
 
 @pytest.fixture(params=KINDS.values(), ids=list(KINDS))
-def kind(request: pytest.FixtureRequest) -> Kind:
-    found: Kind = request.param
+def kind(request: pytest.FixtureRequest) -> TaskKind:
+    found: TaskKind = request.param
     return found
 
 
 @pytest.fixture(autouse=True)
-def teapot(kind: Kind, package: Path, kudo: Cli, monkeypatch: pytest.MonkeyPatch) -> Path:
+def teapot(kind: TaskKind, package: Path, kudo: Cli, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return the folder of a package whose only task, of the kind, was added by a command."""
     monkeypatch.chdir(package)
     (package / "params.yaml").write_text(PARAMETERS)
@@ -52,11 +52,11 @@ def teapot(kind: Kind, package: Path, kudo: Cli, monkeypatch: pytest.MonkeyPatch
     return package
 
 
-def test_a_flag_gives_each_field_that_it_needs(kind: Kind) -> None:
+def test_a_flag_gives_each_field_that_it_needs(kind: TaskKind) -> None:
     assert set(kind.needed) <= FIELDS.keys()
 
 
-def test_it_is_offered_and_described(kind: Kind, run: Cli) -> None:
+def test_it_is_offered_and_described(kind: TaskKind, run: Cli) -> None:
     offered = run("__complete", "package", "add", "task", "--kind", "").out
     assert kind.name in offered.split()
     text = run("package", "add", "task", "--help").out
@@ -68,7 +68,7 @@ def test_a_package_with_it_is_right(kudo: Cli) -> None:
     assert ran.code == 0, ran
 
 
-def test_it_is_listed_rendered_and_documented(kind: Kind, kudo: Cli) -> None:
+def test_it_is_listed_rendered_and_documented(kind: TaskKind, kudo: Cli) -> None:
     assert kind.name in kudo("package", "list", "tasks", ".").out
     assert f"[{kind.word()}]  one" in kudo("package", "list", "plans", ".", "--with-tasks").out
     rendered = kudo("package", "render", ".", "--plan", "deploy")

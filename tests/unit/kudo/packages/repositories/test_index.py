@@ -5,8 +5,8 @@ import pytest
 from kudo.api.problems import InvalidInput
 from kudo.packages.repositories import (
     MAX_INDEX,
-    Entry,
     Index,
+    IndexEntry,
     Maintainer,
     read_index,
     write_index,
@@ -29,7 +29,7 @@ entries:
     - http://localhost/kafka-2.5.1_1.3.3.tgz
 generated: "2021-07-02T10:00:00Z"
 """.format(digest="0a" * 32)
-KAFKA = Entry(
+KAFKA = IndexEntry(
     name="kafka",
     operator_version="1.3.3",
     app_version="2.5.1",

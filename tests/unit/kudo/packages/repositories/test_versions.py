@@ -3,14 +3,14 @@
 import pytest
 
 from kudo.api.problems import InvalidInput
-from kudo.packages.repositories import Entry, Index, choose, is_prerelease, newest_first
+from kudo.packages.repositories import Index, IndexEntry, choose, is_prerelease, newest_first
 
 
-def entry(version: str, app: str = "", *, removed: bool = False) -> Entry:
-    return Entry("zk", version, app, removed=removed)
+def entry(version: str, app: str = "", *, removed: bool = False) -> IndexEntry:
+    return IndexEntry("zk", version, app, removed=removed)
 
 
-def index(*entries: Entry) -> Index:
+def index(*entries: IndexEntry) -> Index:
     return Index({"zk": entries})
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kudo.admission.review import Request, Review, mutate
+from kudo.admission.review import AdmissionRequest, Review, mutate
 from kudo.api import Instance, JsonObject, OperatorVersion
 from kudo.tasks.kudo_operator import Child, ChildUpdate, next_update
 
@@ -61,7 +61,9 @@ def reasons(
 ) -> set[str]:
     """Return why the admission rules deny a change."""
     wire = after.instance.to_wire(), before.instance.to_wire()
-    answer = mutate(Review.of(Request("UPDATE", "ns", "c", *wire)), versions, fresh_uid=lambda: "f")
+    answer = mutate(
+        Review.of(AdmissionRequest("UPDATE", "ns", "c", *wire)), versions, fresh_uid=lambda: "f"
+    )
     return {problem.reason for problem in answer.problems}
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from kudo.admission.review import Request, Review, mutate
+from kudo.admission.review import AdmissionRequest, Review, mutate
 from kudo.api import Instance, JsonObject, OperatorVersion
 from kudo.api.task_kinds import FatalTaskError
 from kudo.tasks.kudo_operator import Child, ChildUpdate, differs, next_update, restart
@@ -104,7 +104,7 @@ def test_what_goes_first_is_admitted_and_what_follows_is_too(case: str) -> None:
             child(**desired), seen, seen.parameters, versions[seen.operator_version_key], AFTER
         )
         after = existing(update.version, **dict[str, Any](update.parameters))
-        request = Request("UPDATE", "ns", "c", after.to_wire(), seen.to_wire())
+        request = AdmissionRequest("UPDATE", "ns", "c", after.to_wire(), seen.to_wire())
         answer = mutate(Review.of(request), versions, fresh_uid=lambda: "fresh")
         assert answer.problems == ()
         seen = after

@@ -22,7 +22,7 @@ from kubectl_kudo.session.asking import agree, ask, choose, needed
 from kubectl_kudo.session.command import Command
 from kubectl_kudo.session.errors import CliError, UsageError
 from kudo.api.task_kinds import DEFAULT_KIND, KINDS, any_kind, kinds_with
-from kudo.api.task_kinds.kind import Kind
+from kudo.api.task_kinds.kind import TaskKind
 from kudo.authoring.edit import Addition
 from kudo.packages.files import OPERATOR_FILE
 
@@ -90,7 +90,7 @@ COMMAND = Command(
 )
 
 
-def _given(kind: Kind, args: Args) -> Iterator[tuple[str, object]]:
+def _given(kind: TaskKind, args: Args) -> Iterator[tuple[str, object]]:
     """Yield the fields of the spec that flags give.
 
     Raises:
@@ -104,7 +104,7 @@ def _given(kind: Kind, args: Args) -> Iterator[tuple[str, object]]:
     yield from kind.begins_with.items()
 
 
-def _asked(kind: Kind, target: Target) -> Iterator[tuple[str, object]]:
+def _asked(kind: TaskKind, target: Target) -> Iterator[tuple[str, object]]:
     """Yield the fields of the spec that answers give."""
     for name, field in _fields(kind):
         value = field.asked(target)
@@ -113,7 +113,7 @@ def _asked(kind: Kind, target: Target) -> Iterator[tuple[str, object]]:
     yield from kind.begins_with.items()
 
 
-def _fields(kind: Kind) -> Iterator[tuple[str, "_Field"]]:
+def _fields(kind: TaskKind) -> Iterator[tuple[str, "_Field"]]:
     return ((name, FIELDS[name]) for name in kind.fields if name in FIELDS)
 
 

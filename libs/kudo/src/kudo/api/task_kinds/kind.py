@@ -156,7 +156,7 @@ class Needing(Protocol):
         """Have the plans of the Instance looked at that the task describes."""
 
 
-class Kind:
+class TaskKind:
     """A kind of task; `KINDS` has one of each.
 
     Attributes:

@@ -10,17 +10,17 @@ from kudo.api.task_errors import FatalTaskError, TransientTaskError
 from kudo.api.task_kinds.kind import (
     USE_DUMMY,
     Action,
-    Kind,
     Needing,
     Parameters,
     Preview,
     Shown,
     TaskFields,
+    TaskKind,
     TemplateUse,
 )
 
 
-class Apply(Kind):
+class Apply(TaskKind):
     name = "Apply"
     does = "applies objects and waits until they are healthy"
     needed = ("resources",)
@@ -28,7 +28,7 @@ class Apply(Kind):
     owns = True
 
 
-class Delete(Kind):
+class Delete(TaskKind):
     name = "Delete"
     does = "deletes objects and waits until they are gone"
     needed = ("resources",)
@@ -41,7 +41,7 @@ _TRUE = frozenset({"1", "t", "T", "TRUE", "true", "True"})
 _FALSE = frozenset({"0", "f", "F", "FALSE", "false", "False"})
 
 
-class Toggle(Kind):
+class Toggle(TaskKind):
     name = "Toggle"
     does = "applies while the parameter is true, deletes otherwise"
     needed = ("parameter", "resources")
@@ -97,7 +97,7 @@ _KEY: Final = re.compile(r"[a-zA-Z0-9_\-]+")
 _ARTIFACTS: Final = ("ConfigMap", "Secret")
 
 
-class Pipe(Kind):
+class Pipe(TaskKind):
     name = PIPE
     does = "runs a pod and keeps its files in ConfigMaps and Secrets"
     needed = ("pod", "pipe")
@@ -151,7 +151,7 @@ def is_pipe(task: TaskFields) -> bool:
 KUDO_OPERATOR: Final = "KudoOperator"
 
 
-class KudoOperator(Kind):
+class KudoOperator(TaskKind):
     name = KUDO_OPERATOR
     does = "has an Instance of another operator"
     needed = ("package",)
@@ -187,7 +187,7 @@ class KudoOperator(Kind):
         return iter(())
 
 
-class Dummy(Kind):
+class Dummy(TaskKind):
     name = "Dummy"
     does = "does nothing, or fails, for tests of plans"
     optional = ("done", "wantErr", "fatal")
@@ -209,7 +209,7 @@ def dummy_done(task: TaskFields) -> bool:
     return bool(task.spec.done)
 
 
-class _Unknown(Kind):
+class _Unknown(TaskKind):
     name = "unknown"
     does = "cannot be run"
 
@@ -217,7 +217,7 @@ class _Unknown(Kind):
 _UNKNOWN: Final = _Unknown()
 
 
-KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
+KINDS: Final[Mapping[str, TaskKind]] = MappingProxyType(
     {
         kind.name: kind
         for kind in (
@@ -235,7 +235,7 @@ DEFAULT_KIND: Final = "Apply"
 """What a new task is unless somebody says otherwise."""
 
 
-def kind_of(task: TaskFields) -> Kind:
+def kind_of(task: TaskFields) -> TaskKind:
     """Return the kind of a task; one that can do nothing if there is no such kind."""
     return KINDS.get(task.kind) or _UNKNOWN
 

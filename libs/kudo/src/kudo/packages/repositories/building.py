@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from urllib.parse import quote
 
-from kudo.packages.repositories.index import Entry, Identity, Index, Maintainer, with_entries
+from kudo.packages.repositories.index import Identity, Index, IndexEntry, Maintainer, with_entries
 from kudo.packages.repositories.versions import newest_first
 
 
@@ -25,13 +25,13 @@ class PackageFile:
     description: str = ""
     maintainers: tuple[Maintainer, ...] = ()
 
-    def entry(self, base: str) -> Entry:
+    def entry(self, base: str) -> IndexEntry:
         """Return the entry of this file below a URL.
 
         The URL ends with the name that the file has. KUDO 0.19 wrote the name that it should have,
         so that packages under other names could not be downloaded.
         """
-        return Entry(
+        return IndexEntry(
             name=self.name,
             operator_version=self.operator_version,
             app_version=self.app_version,

@@ -50,7 +50,7 @@ class Maintainer:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class IndexEntry:
     """One version of a package. Texts that the index does not give are empty.
 
     Attributes:
@@ -90,13 +90,13 @@ class Index:
         warnings: Why entries were left out.
     """
 
-    entries: Mapping[str, tuple[Entry, ...]]
+    entries: Mapping[str, tuple[IndexEntry, ...]]
     generated: str = ""
     api_version: str = _API_VERSION
     others: Mapping[str, object] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
 
-    def all(self) -> Iterator[Entry]:
+    def all(self) -> Iterator[IndexEntry]:
         """Yield all versions of all packages."""
         for entries in self.entries.values():
             yield from entries
@@ -156,7 +156,7 @@ def read_index(content: bytes) -> Index:
     )
 
 
-def _entries(name: str, values: object, warnings: list[str]) -> Iterator[Entry]:
+def _entries(name: str, values: object, warnings: list[str]) -> Iterator[IndexEntry]:
     if not isinstance(values, list):
         if values is not None:
             warnings.append(f"entries.{shown_name(name)} is left out: it is not a list")
@@ -168,7 +168,7 @@ def _entries(name: str, values: object, warnings: list[str]) -> Iterator[Entry]:
             warnings.append(f"entries.{shown_name(name)}[{number}] is left out: {error}")
 
 
-def _entry(name: str, value: object) -> Entry:
+def _entry(name: str, value: object) -> IndexEntry:
     if not isinstance(value, dict):
         raise _Unusable("it is not a mapping")
     fields = folded(value)
@@ -177,7 +177,7 @@ def _entry(name: str, value: object) -> Entry:
         raise _invalid(
             f"validating index file: package {shown_name(name)} is missing an operator version"
         )
-    return Entry(
+    return IndexEntry(
         # Packages are looked up by the key, so an entry cannot claim to be another package.
         name=name,
         operator_version=version,
@@ -265,7 +265,7 @@ def _without_empty(values: Mapping[str, object]) -> dict[str, object]:
     return {key: value for key, value in values.items() if value}
 
 
-def with_entries(index: Index, entries: Iterable[Entry]) -> dict[str, tuple[Entry, ...]]:
+def with_entries(index: Index, entries: Iterable[IndexEntry]) -> dict[str, tuple[IndexEntry, ...]]:
     """Return the entries of an index with more behind them, grouped by name."""
     grouped = {name: list(each) for name, each in index.entries.items()}
     for entry in entries:

@@ -6,18 +6,18 @@ from typing import Any, Final
 from gotemplate import VersionError
 from kudo.api.problems import InvalidInput, Problem, listed
 from kudo.api.semver import rank, read_version
-from kudo.packages.repositories.index import Entry, Index
+from kudo.packages.repositories.index import Index, IndexEntry
 
 _LETTERS: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
 
 
-def newest_first(entries: Iterable[Entry]) -> list[Entry]:
+def newest_first(entries: Iterable[IndexEntry]) -> list[IndexEntry]:
     """Return entries by appVersion, then by operatorVersion; texts that are no versions go last.
 
     The order is total, so it depends on the entries alone and not on their order in the index.
     """
 
-    def order(entry: Entry) -> tuple[Any, ...]:
+    def order(entry: IndexEntry) -> tuple[Any, ...]:
         app, operator = entry.app_version, entry.operator_version
         # `1.0` and `v1.0` have the same rank; their texts make the order total.
         return (*rank(app), *rank(operator), app, operator)
@@ -25,7 +25,7 @@ def newest_first(entries: Iterable[Entry]) -> list[Entry]:
     return sorted(entries, key=order, reverse=True)
 
 
-def search(index: Index, text: str, *, all_versions: bool) -> Iterator[list[Entry]]:
+def search(index: Index, text: str, *, all_versions: bool) -> Iterator[list[IndexEntry]]:
     """Yield the versions of each package, newest first, by name.
 
     Args:
@@ -47,7 +47,7 @@ def search(index: Index, text: str, *, all_versions: bool) -> Iterator[list[Entr
             yield chosen
 
 
-def is_prerelease(entry: Entry) -> bool:
+def is_prerelease(entry: IndexEntry) -> bool:
     """Return whether a version is a pre-release of the operator or of its software.
 
     An appVersion counts if letters say so: packages write `2.12-2.5.1` for Kafka 2.5.1 with Scala
@@ -70,7 +70,7 @@ def choose(
     *,
     operator_version: str = "",
     app_version: str = "",
-) -> Entry:
+) -> IndexEntry:
     """Return the newest version of a package that fits; a pre-release only if a version is named.
 
     Args:
@@ -113,7 +113,7 @@ def choose(
     raise _failure(name, text)
 
 
-def _shown(entries: Sequence[Entry]) -> str:
+def _shown(entries: Sequence[IndexEntry]) -> str:
     """Return versions as the flags that choose them."""
     flags = []
     for entry in newest_first(entries):
