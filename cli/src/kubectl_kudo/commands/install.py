@@ -85,7 +85,8 @@ def run(args: Args) -> None:
                 "you can't use skip-instance or repo option when installing from in-cluster "
                 "operators"
             )
-        install_in_cluster(args)
+        values = given_values(args)
+        in_session(args, lambda session: install_in_cluster(session, args, values))
         return
     install_package(args)
 

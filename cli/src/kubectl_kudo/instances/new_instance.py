@@ -23,7 +23,7 @@ from kubectl_kudo.packages.install_set import (
 from kubectl_kudo.packages.installation import described, new_namespace
 from kubectl_kudo.packages.installed import lookup_in, no_cluster
 from kubectl_kudo.packages.sources import resolve_names
-from kubectl_kudo.reading.instance_state import removal
+from kubectl_kudo.reading.instance_state import flags_of
 from kubectl_kudo.reading.outcome import triggered, triggered_plan
 from kubectl_kudo.screens.waiting import wait_and_show
 from kubectl_kudo.session.arguments import Args
@@ -31,9 +31,8 @@ from kubectl_kudo.session.dry_run import OnClient
 from kubectl_kudo.session.errors import CliError, ExitCode, UsageError, describe
 from kubectl_kudo.session.kinds import INSTANCES, OPERATOR_VERSIONS, OPERATORS
 from kubectl_kudo.session.names import name_fault
-from kubectl_kudo.session.output import JsonObject, Report, say
-from kubectl_kudo.session.session import Session, in_session, namespace_of, report_of
-from kubectl_kudo.session.values import given_values
+from kubectl_kudo.session.output import JsonObject, say
+from kubectl_kudo.session.session import Session, namespace_of, report_of
 from kubeio.errors import AlreadyExists, ApiError, NotFound
 from kubeio.kinds import NAMESPACES
 from kudo.api import Instance, OperatorVersion, default_instance_name
@@ -59,21 +58,18 @@ async def create_instance(session: Session, instance: JsonObject) -> JsonObject:
         CliError: there is one of that name, or the API server denies it.
     """
     try:
-        made = await session.writes.create(INSTANCES, instance)
-    except AlreadyExists:
+        created = await session.writes.create(INSTANCES, instance)
+    except AlreadyExists:  # created by somebody else since `check_absent`
         raise _already_there(instance["metadata"]["name"], session.namespace) from None
     except ApiError as error:
-        raise CliError(_not_created(instance, error)) from error
-    session.report.done(f"{described(INSTANCES, made)} created")
-    session.report.foretell(triggered_plan(None, made))
-    return made
-
-
-def _not_created(instance: JsonObject, error: ApiError) -> str:
-    text = describe(error) or str(error)
-    # A denial of the webhook begins like this already.
-    told = text.startswith("failed to create an Instance ")
-    return text if told else f"failed to create {described(INSTANCES, instance)}: {text}"
+        text, prefix = describe(error) or str(error), "failed to create an Instance "
+        # A denial of the webhook begins like this already.
+        if not text.startswith(prefix):
+            text = f"failed to create {described(INSTANCES, instance)}: {text}"
+        raise CliError(text) from error
+    session.report.done(f"{described(INSTANCES, created)} created")
+    session.report.foretell(triggered_plan(None, created))
+    return created
 
 
 def _already_there(name: str, namespace: str) -> CliError:
@@ -105,9 +101,11 @@ async def wait_until_deployed(
     try:
         await wait_and_show(session, target, instance, limit=limit)
     except CliError as error:
-        names = ", ".join([*operators, described(INSTANCES, instance)])
-        commands = removal(target.key, operator=bool(operators))
-        error.add_note(f"\nCreated: {names}. To remove it:\n{commands}")
+        created = ", ".join([*operators, described(INSTANCES, instance)])
+        commands = f"  kubectl kudo uninstall {flags_of(target.key)} --wait"
+        if operators:
+            commands += f"\n  kubectl kudo uninstall --all-unused -n {session.namespace}"
+        error.add_note(f"\nCreated: {created}. To remove it:\n{commands}")
         raise
     say(f"instance {target.key} ready")
 
@@ -140,17 +138,17 @@ def check_same_account(args: Args, before: JsonObject) -> None:
         CliError: it does not.
     """
     name = before["metadata"]["name"]
-    asked = account_of_install(args, name)
+    account = account_of_install(args, name)
     present = before["spec"].get("serviceAccountName") or ""
-    if asked and asked != present:
+    if account and account != present:
         raise CliError(
-            f"instance {name} acts as {present or 'no account of its own'}, not as {asked}; change "
-            f"that first: kubectl kudo update --instance {name} --service-account {asked}"
+            f"instance {name} acts as {present or 'no account of its own'}, not as {account}; "
+            f"change that first: kubectl kudo update --instance {name} --service-account {account}"
         )
 
 
 async def giving_of(
-    session: Session, args: Args, version: OperatorVersion, wire: JsonObject, known: Known
+    session: Session, args: Args, version: OperatorVersion, instance: JsonObject, new: Known
 ) -> Giving | None:
     """Return what gives the account of an Instance its rights; None without the flag.
 
@@ -158,78 +156,68 @@ async def giving_of(
         session: The connection.
         args: The command line.
         version: The OperatorVersion of the Instance.
-        wire: The Instance, which may not exist yet.
-        known: OperatorVersions that are not in the cluster yet.
+        instance: The Instance, which may not exist yet.
+        new: OperatorVersions that are not in the cluster yet: a child may need their rights.
 
     Raises:
         CliError: the rights let the account get more, and `--allow-escalation` is not given.
     """
     if not args.create_service_account:
         return None
-    rights = await RightsInCluster(session.client, Versions(session.client)).of(
-        version, Instance.from_wire(wire), known
+    lookup = RightsInCluster(session.client, Versions(session.client))
+    rights = await lookup.of(version, Instance.from_wire(instance), new)
+    return Giving.of(session, _owner(instance), rights, escalation=args.allow_escalation)
+
+
+def _owner(instance: JsonObject) -> Owner:
+    """Return the Instance and its account, as the rights of the account name them."""
+    metadata, account = instance["metadata"], instance["spec"]["serviceAccountName"]
+    return Owner(metadata["namespace"], metadata["name"], account)
+
+
+async def install_in_cluster(session: Session, args: Args, values: dict[str, str]) -> None:
+    """Create an Instance of an operator that is installed, and wait for it with `--wait`.
+
+    What the operator depends on was installed with it; what was deleted since is an error.
+    """
+    listing = await session.client.list(OPERATOR_VERSIONS, namespace=session.namespace)
+    if not listing.items:
+        text = f"failed to find any operator version in namespace {session.namespace}"
+        raise CliError(text, code=ExitCode.NOT_FOUND)
+    lookup = lookup_in(session.namespace, listing.items)
+    version = lookup(Requirement(args.arguments[0], args.operator_version, args.app_version))
+    assert isinstance(version, OperatorVersion), "an installed version is no package"
+    check_installed(version, lookup)
+    declared, operator = as_declared(version, values), version.operator_name
+    name = args.instance or default_instance_name(operator)
+    instance = with_account(
+        args,
+        {
+            "apiVersion": API_VERSION,
+            "kind": "Instance",
+            "metadata": {
+                "name": name,
+                "namespace": session.namespace,
+                "labels": {LABEL_OPERATOR: operator},
+            },
+            # KUDO 0.19 put this name together from the flags, app and operator version swapped.
+            "spec": {"operatorVersion": {"name": version.metadata.name}, "parameters": declared},
+        },
     )
-    metadata, account = wire["metadata"], wire["spec"]["serviceAccountName"]
-    owner = Owner(metadata["namespace"], metadata["name"], account)
-    return Giving.of(session, owner, rights, escalation=args.allow_escalation)
-
-
-def install_in_cluster(args: Args) -> None:
-    """Install an Instance of the operator that the argument names."""
-    values = given_values(args)
-    in_session(args, lambda session: install(session, args, values))
-
-
-async def install(session: Session, args: Args, values: dict[str, str]) -> None:
-    """Check everything, create the Instance and, if wanted, wait for the deployment."""
-    version = await _version(session, args)
-    declared = as_declared(version, values)
-    instance = with_account(args, _instance(version, args.instance, session.namespace, declared))
-    name = instance["metadata"]["name"]
     check_instance(name, version, declared)
     await _check_kubernetes(session, version)
     await check_absent(session, name)
     await check_strict(session, args, instance, {})
     giving = await giving_of(session, args, version, instance, {})
     if giving is None:
-        made = await create_instance(session, instance)
+        created = await create_instance(session, instance)
     else:
         await giving.check()
         async with giving.applied():
-            made = await create_instance(session, instance)
+            created = await create_instance(session, instance)
     session.report.show_all(session.writes.objects)
     if args.wait and not session.report.dry:
-        await wait_until_deployed(session, made, args.wait_time)
-
-
-async def _version(session: Session, args: Args) -> OperatorVersion:
-    listing = await session.client.list(OPERATOR_VERSIONS, namespace=session.namespace)
-    if not listing.items:
-        text = f"failed to find any operator version in namespace {session.namespace}"
-        raise CliError(text, code=ExitCode.NOT_FOUND)
-    asked = Requirement(args.arguments[0], args.operator_version, args.app_version)
-    lookup = lookup_in(session.namespace, listing.items)
-    found = lookup(asked)
-    assert isinstance(found, OperatorVersion), "an installed version is no package"
-    check_installed(found, lookup)
-    return found
-
-
-def _instance(
-    version: OperatorVersion, name: str, namespace: str, values: dict[str, str]
-) -> JsonObject:
-    operator = version.operator_name
-    return {
-        "apiVersion": API_VERSION,
-        "kind": "Instance",
-        "metadata": {
-            "name": name or default_instance_name(operator),
-            "namespace": namespace,
-            "labels": {LABEL_OPERATOR: operator},
-        },
-        # KUDO 0.19 made up this name of the flags, app and operator version swapped.
-        "spec": {"operatorVersion": {"name": version.metadata.name}, "parameters": values},
-    }
+        await wait_until_deployed(session, created, args.wait_time)
 
 
 async def _check_kubernetes(session: Session, version: OperatorVersion) -> None:
@@ -261,15 +249,16 @@ def try_install(args: Args, located: Located, values: dict[str, str]) -> None:
         name = instance["metadata"]["name"] if instance else args.instance
         root = install_set.root
         namespace = new_namespace(resolution.root, root, namespace_of(args), name, values)
-    asyncio.run(_check(args, install_set, instance, namespace))
+    asyncio.run(_evaluate(args, install_set, instance, namespace))
 
 
-async def _check(
+async def _evaluate(
     args: Args,
     install_set: InstallSet,
     instance: JsonObject | None,
     namespace: JsonObject | None,
 ) -> None:
+    """Evaluate and print what an installation would write, in its order."""
     writes, report = OnClient(None), report_of(args)
     if namespace is not None:
         await writes.create(NAMESPACES, namespace)
@@ -278,25 +267,17 @@ async def _check(
         await writes.create(kind, obj)
         report.done(f"{described(kind, obj)} created")
     if instance is not None:
-        await _give(args, install_set, instance, writes, report)
-        made = await writes.create(INSTANCES, instance)
+        if args.create_service_account:
+            version, owner = install_set.root.operator_version, _owner(instance)
+            rights = rights_without_cluster(
+                version, Instance.from_wire(instance), versions_of(install_set)
+            )
+            check_escalation(owner, rights, allowed=args.allow_escalation)
+            for document in documents_of(owner, rights):
+                await writes.apply(document.kind, document.object)
+                report.done(f"{described(document.kind, document.object)} created")
+                tell_rules(report, document)
+        created = await writes.create(INSTANCES, instance)
         report.done(f"{described(INSTANCES, instance)} created")
-        report.foretell(triggered_plan(None, made))
+        report.foretell(triggered_plan(None, created))
     report.show_all(writes.objects)
-
-
-async def _give(
-    args: Args, install_set: InstallSet, instance: JsonObject, writes: OnClient, report: Report
-) -> None:
-    """Tell what would give the account of an Instance its rights, if that is wanted."""
-    if not args.create_service_account:
-        return
-    version, metadata = install_set.root.operator_version, instance["metadata"]
-    wire, known = Instance.from_wire(instance), versions_of(install_set)
-    owner = Owner(metadata["namespace"], metadata["name"], instance["spec"]["serviceAccountName"])
-    rights = rights_without_cluster(version, wire, known)
-    check_escalation(owner, rights, allowed=args.allow_escalation)
-    for document in documents_of(owner, rights):
-        await writes.apply(document.kind, document.object)
-        report.done(f"{described(document.kind, document.object)} created")
-        tell_rules(report, document)

@@ -1,6 +1,6 @@
 """What is known about one Instance, its parameters included, and its form as data."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kubectl_kudo.reading.events import Event
@@ -66,20 +66,19 @@ def parameters_of(instance: JsonObject, version: JsonObject | None) -> list[Para
     """
     given = (instance.get("spec") or {}).get("parameters") or {}
     listed = ((version or {}).get("spec") or {}).get("parameters") or []
-    declared = {str(one.get("name")): one for one in listed}
-    found = {name: _declared(one, given.get(name)) for name, one in declared.items()}
-    for name, value in given.items():
-        if name not in found:
+    declared = {str(declaration.get("name")): declaration for declaration in listed}
+    parameters = []
+    for name in sorted({*declared, *given}):
+        declaration, value = declared.get(name, {}), given.get(name)
+        if name not in declared:
             source = SET if version is None else UNDECLARED
-            found[name] = Parameter(name, value, source, {})
-    return [found[name] for name in sorted(found)]
-
-
-def _declared(declaration: JsonObject, value: str | None) -> Parameter:
-    name, default = str(declaration.get("name")), declaration.get("default")
-    if value is not None:
-        return Parameter(name, value, SET, declaration)
-    return Parameter(name, default, NONE if default is None else DEFAULT, declaration)
+        elif value is not None:
+            source = SET
+        else:
+            value = declaration.get("default")
+            source = NONE if value is None else DEFAULT
+        parameters.append(Parameter(name, value, source, declaration))
+    return parameters
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +103,8 @@ class Description:
 
     @property
     def metadata(self) -> JsonObject:
-        found: JsonObject = self.instance["metadata"]
-        return found
+        metadata: JsonObject = self.instance["metadata"]
+        return metadata
 
     @property
     def version_spec(self) -> JsonObject:
@@ -131,9 +130,9 @@ class Description:
 
     def plans(self) -> Iterator[tuple[str, JsonObject]]:
         """Yield name and entry of each plan, also of one that the version has no more."""
-        known: Mapping[str, JsonObject] = entries(self.instance)
-        for name in sorted({*known, *(self.version_spec.get("plans") or {})}):
-            yield name, known.get(name) or {}
+        recorded = entries(self.instance)
+        for name in sorted({*recorded, *(self.version_spec.get("plans") or {})}):
+            yield name, recorded.get(name) or {}
 
     def plan_state(self, name: str, entry: JsonObject) -> str:
         """Return the state of a plan; a run that nobody has begun is PENDING."""
@@ -183,10 +182,10 @@ class Description:
         }
 
     def _orphans(self) -> JsonObject:
-        found, left_out = orphans_of(self.instance)
-        if not found:
+        orphans, left_out = orphans_of(self.instance)
+        if not orphans:
             return {}
-        return {"orphans": found, **({"orphansLeftOut": left_out} if left_out else {})}
+        return {"orphans": orphans, **({"orphansLeftOut": left_out} if left_out else {})}
 
     def _suspension(self) -> JsonObject:
         if not is_suspended(self.instance):

@@ -6,10 +6,11 @@ status has no other record of them.
 
 import re
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from kubectl_kudo.reading.events import time_of
 from kubectl_kudo.reading.outcome import progress
 from kubectl_kudo.reading.plan_view import Explanation, Explanations, is_pending, shown_plan
 from kubectl_kudo.reading.runs import COMPLETE, NEVER_RUN, PENDING, active, entries, status_of
@@ -56,18 +57,16 @@ class WaitedObject:
 
 def waited_objects(message: str) -> list[WaitedObject]:
     """Return the namespaced objects that a message names, pods first, each once."""
-    found = dict.fromkeys(_named(message[:_SEARCHED]))
-    return sorted(found, key=lambda one: one.kind != "Pod")
-
-
-def _named(message: str) -> Iterator[WaitedObject]:
-    for match in _NAMED.finditer(message):
+    objects: list[WaitedObject] = []
+    for match in _NAMED.finditer(message[:_SEARCHED]):
         if match["quoted"]:
-            yield WaitedObject(_KINDS[match["quoted"]], "", match["of"])
+            objects.append(WaitedObject(_KINDS[match["quoted"]], "", match["of"]))
         elif match["plain"]:
-            yield WaitedObject(_KINDS[match["plain"]], match["within"], match["called"])
+            objects.append(WaitedObject(_KINDS[match["plain"]], match["within"], match["called"]))
         else:
-            yield WaitedObject(match["kind"], match["in"], match["name"])
+            objects.append(WaitedObject(match["kind"], match["in"], match["name"]))
+    # Events of a pod say more than those of the workload that made it.
+    return sorted(dict.fromkeys(objects), key=lambda obj: obj.kind != "Pod")
 
 
 _STEPS = 5
@@ -77,7 +76,7 @@ _GENERATIONS = 3
 """Instances, each the child of the one before, whose objects are explained."""
 _LONGEST = 400
 """Characters of an event that are shown."""
-_Found = tuple[bool, Explanation]
+_Part = tuple[bool, Explanation]
 """Whether it is about a child Instance, and what is known."""
 _SETTLED = {NEVER_RUN, PENDING, COMPLETE}
 _NO_MORE = "Error: "
@@ -120,89 +119,71 @@ async def explanations(
         steps: The steps.
         children: Whether to tell the step that a child Instance is at.
     """
-    found = {
-        step.path: [
-            one
-            async for is_child, one in _of_message(session, step.message)
-            if children or not is_child
-        ]
-        for step in steps
-    }
-    return {path: _telling(each) for path, each in found.items() if each}
+    result: dict[str, Sequence[Explanation]] = {}
+    for step in steps:
+        parts = [part async for part in _of_message(session, step.message)]
+        known = [part for is_child, part in parts if children or not is_child]
+        if known:
+            result[step.path] = [part for part in known if not part.minor] or known
+    return result
 
 
-def _telling(found: Sequence[Explanation]) -> Sequence[Explanation]:
-    return [one for one in found if not one.minor] or found
-
-
-async def _of_message(session: Session, message: str, depth: int = 1) -> AsyncIterator[_Found]:
-    for one in waited_objects(message)[:_OBJECTS]:
+async def _of_message(session: Session, message: str, depth: int = 1) -> AsyncIterator[_Part]:
+    for obj in waited_objects(message)[:_OBJECTS]:
         try:
-            async for found in _of_object(session, one, depth):
-                yield found
+            parts = _of_child if obj.kind == "Instance" else _of_object
+            async for part in parts(session, obj, depth):
+                yield part
         except KubeError:
             continue
 
 
-async def _of_object(session: Session, one: WaitedObject, depth: int) -> AsyncIterator[_Found]:
-    if one.kind == "Instance":
-        async for found in _of_child(session, one, depth):
-            yield found
-        return
-    namespace = one.namespace or session.namespace
-    event = await _last_event(session, one.kind, namespace, one.name)
-    if event is not None:
-        yield False, described(event, time.time())
-    if one.kind == "Pod" and (event is None or "persistentvolumeclaim" in _message(event).lower()):
-        async for about_claim in _of_claims(session, namespace, one.name):
-            yield False, about_claim
-
-
-async def _of_child(session: Session, one: WaitedObject, depth: int) -> AsyncIterator[_Found]:
-    child = await session.instance(one.name)
+async def _of_child(session: Session, obj: WaitedObject, depth: int) -> AsyncIterator[_Part]:
+    child = await session.instance(obj.name)
     plan = None if child is None else shown_plan(child)
     if child is None or plan is None:
         return
-    entry = entries(child).get(plan) or {}
-    if active(child) is not None:
-        yield True, Explanation(f"Instance {one.name}: {progress(plan, entry)}")
     # Of a run that has failed, the message of the parent has the text.
+    if active(child) is not None:
+        at = progress(plan, entries(child).get(plan) or {})
+        yield True, Explanation(f"Instance {obj.name}: {at}")
     for step in waiting_steps(child, plan)[:1] if depth < _GENERATIONS else ():
-        async for found in _of_message(session, step.message, depth + 1):
-            yield found
+        async for part in _of_message(session, step.message, depth + 1):
+            yield part
 
 
-async def _of_claims(session: Session, namespace: str, pod: str) -> AsyncIterator[Explanation]:
-    """Yield the last event of the first claim of a pod that has one."""
+async def _of_object(session: Session, obj: WaitedObject, _: int) -> AsyncIterator[_Part]:
+    namespace = obj.namespace or session.namespace
+    event = await _last_event(session, obj.kind, namespace, obj.name)
+    if event is not None:
+        yield False, described(event, time.time())
+    if obj.kind != "Pod" or (event and "persistentvolumeclaim" not in _message(event).lower()):
+        return
+    # The scheduler's event of a pod without a volume does not say why: the claim's event does.
     try:
-        found = await session.client.get(PODS, pod, namespace=namespace)
+        pod = await session.client.get(PODS, obj.name, namespace=namespace)
     except NotFound:
         return
-    for name in list(_claims(found))[:_OBJECTS]:
-        event = await _last_event(session, "PersistentVolumeClaim", namespace, name)
+    volumes = (pod.get("spec") or {}).get("volumes") or []
+    claims = [(volume.get("persistentVolumeClaim") or {}).get("claimName") for volume in volumes]
+    for name in list(filter(None, claims))[:_OBJECTS]:
+        event = await _last_event(session, "PersistentVolumeClaim", namespace, str(name))
         if event is not None:
-            yield described(event, time.time())
+            yield False, described(event, time.time())
             return
-
-
-def _claims(pod: JsonObject) -> Iterator[str]:
-    for volume in (pod.get("spec") or {}).get("volumes") or []:
-        name = (volume.get("persistentVolumeClaim") or {}).get("claimName")
-        if name:
-            yield str(name)
 
 
 async def _last_event(session: Session, kind: str, namespace: str, name: str) -> JsonObject | None:
     selector = f"involvedObject.kind={kind},involvedObject.name={name}"
-    found = await session.client.list(EVENTS, namespace=namespace, field_selector=selector)
-    return telling(found.items)
+    listing = await session.client.list(EVENTS, namespace=namespace, field_selector=selector)
+    return telling(listing.items)
 
 
 def telling(events: Sequence[JsonObject]) -> JsonObject | None:
     """Return the event that tells most: the last Warning, else the last one; None of none."""
     warnings = [event for event in events if event.get("type") == "Warning"]
     explaining = [event for event in warnings if not _message(event).startswith(_NO_MORE)]
-    return max(explaining or warnings or events, key=_time, default=None)
+    return max(explaining or warnings or events, key=time_of, default=None)
 
 
 def described(event: JsonObject, now: float) -> Explanation:
@@ -212,17 +193,11 @@ def described(event: JsonObject, now: float) -> Explanation:
     text = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 2]} …"
     kind = f"{event.get('type') or 'Normal'} event of {about.get('kind')} {about.get('name')}"
     minor = event.get("type") != "Warning"
-    return Explanation(f"{kind}: {text}", _age(_time(event), now), minor)
+    return Explanation(f"{kind}: {text}", _age(time_of(event), now), minor)
 
 
 def _message(event: JsonObject) -> str:
     return printable(str(event.get("message") or ""))
-
-
-def _time(event: JsonObject) -> str:
-    series = event.get("series") or {}
-    times = (series.get("lastObservedTime"), event.get("lastTimestamp"), event.get("eventTime"))
-    return str(next(filter(None, times), ""))
 
 
 def _age(moment: str, now: float) -> str:

@@ -4,7 +4,6 @@ They are true also where no reconciler runs: a run that was scheduled and has no
 """
 
 from collections.abc import Callable
-from typing import Any
 
 from kubectl_kudo.reading.runs import (
     FATAL_ERROR,
@@ -19,61 +18,16 @@ from kubectl_kudo.session.cells import local_time, printable
 from kubectl_kudo.session.output import JsonObject
 
 
-def after_waiting(
-    key: str, *, deleting: bool = False, cancelled: bool = False, suspended: bool = False
-) -> str:
-    """Return what becomes of the run that a command stopped waiting for.
-
-    Args:
-        key: `namespace/name` of the Instance.
-        deleting: Whether the command waited for its deletion.
-        cancelled: Whether the command waited for the end of a run that it cancelled.
-        suspended: Whether the Instance is suspended.
-    """
-    flags = flags_of(key)
-    if deleting:
-        return f"The deletion goes on in the cluster.\n{see_why(key)}"
-    if cancelled:
-        return f"The plan stays cancelled.\nSee its end: kubectl kudo plan wait {flags}"
-    goes_on = (
-        f"The plan goes on when the instance is resumed: kubectl kudo resume {flags}\n"
-        if suspended
-        else "The plan goes on in the cluster.\n"
-    )
-    return (
-        f"{goes_on}{see_why(key)}\nSee it: kubectl kudo plan wait {flags}\n"
-        f"Cancel it: kubectl kudo plan cancel {flags}"
-    )
+def flags_of(key: str) -> str:
+    """Return the flags that name the Instance with a `namespace/name`."""
+    namespace, _, name = key.partition("/")
+    return f"--instance {name} -n {namespace}"
 
 
 def see_why(key: str) -> str:
-    """Return the line that names the command which tells why an Instance is not ready.
-
-    Args:
-        key: `namespace/name` of the Instance.
-    """
+    """Return the line that names the command which tells why an Instance is not ready."""
     namespace, _, name = key.partition("/")
     return f"See why: kubectl kudo why {name} -n {namespace}"
-
-
-def removal(key: str, *, operator: bool) -> str:
-    """Return the commands that remove an Instance.
-
-    Args:
-        key: `namespace/name` of the Instance.
-        operator: Whether to remove its operator as well, if nobody uses it.
-    """
-    namespace = key.partition("/")[0]
-    lines = [f"kubectl kudo uninstall {flags_of(key)} --wait"]
-    if operator:
-        lines.append(f"kubectl kudo uninstall --all-unused -n {namespace}")
-    return "\n".join(f"  {line}" for line in lines)
-
-
-def flags_of(key: str) -> str:
-    """Return the flags that name an Instance."""
-    namespace, _, name = key.partition("/")
-    return f"--instance {name} -n {namespace}"
 
 
 Key = tuple[str, str]
@@ -100,14 +54,14 @@ def last_plan(instance: JsonObject) -> tuple[str, str]:
 
 def condition(instance: JsonObject, kind: str = "Ready") -> JsonObject:
     """Return a condition of an Instance, empty if it has none of that type."""
-    found = (instance.get("status") or {}).get("conditions") or []
-    return next((one for one in found if one.get("type") == kind), {})
+    conditions = (instance.get("status") or {}).get("conditions") or []
+    return next((each for each in conditions if each.get("type") == kind), {})
 
 
 def owner_name(instance: JsonObject) -> str:
     """Return the name of the Instance that owns this one; empty if none does."""
     owners = instance["metadata"].get("ownerReferences") or []
-    return next((str(one.get("name")) for one in owners if one.get("kind") == "Instance"), "")
+    return next((str(each.get("name")) for each in owners if each.get("kind") == "Instance"), "")
 
 
 def account_name(instance: JsonObject) -> str:
@@ -144,8 +98,7 @@ def suspension(instance: JsonObject, form: Callable[[str], str] = local_time) ->
     """
     if not is_suspended(instance):
         return ""
-    metadata = instance["metadata"]
-    flags = flags_of(f"{metadata['namespace']}/{metadata['name']}")
+    flags = flags_of(key_of(instance))
     moment = (instance.get("status") or {}).get("suspendedAt")
     # The reconciler writes the time when it first sees the pause.
     since = f" since {form(moment)}" if moment else "; the reconciler has not seen it yet"
@@ -157,10 +110,10 @@ _MOST_NAMES = 5
 
 def pending(instance: JsonObject) -> JsonObject:
     """Return `status.notInForce`; empty if all is in force, or the Instance is being deleted."""
-    if "deletionTimestamp" in instance["metadata"]:
+    if is_deleting(instance):
         return {}
-    found: dict[str, Any] = (instance.get("status") or {}).get("notInForce") or {}
-    return found
+    field: JsonObject = (instance.get("status") or {}).get("notInForce") or {}
+    return field
 
 
 def is_due(instance: JsonObject) -> bool:
@@ -171,29 +124,29 @@ def is_due(instance: JsonObject) -> bool:
 
 def not_in_force(instance: JsonObject) -> str:
     """Return the parameters that are not in force, and why; empty if there are none."""
-    found = pending(instance)
-    if not found:
+    field = pending(instance)
+    if not field:
         return ""
-    names = [printable(str(name)) for name in found.get("parameters") or ()]
-    more = len(names[_MOST_NAMES:]) + int(found.get("parametersLeftOut") or 0)
+    names = [printable(str(name)) for name in field.get("parameters") or ()]
+    more = len(names[_MOST_NAMES:]) + int(field.get("parametersLeftOut") or 0)
     shown = f"{', '.join(names[:_MOST_NAMES])}{f' and {more} more' if more else ''}"
-    return f"{shown} ({_why(instance, printable(str(found.get('plan') or '')))})"
-
-
-def _why(instance: JsonObject, plan: str) -> str:
+    plan = printable(str(field.get("plan") or ""))
     run, failed, flags = active(instance), _failed_plan(instance), flags_of(key_of(instance))
     if run is not None and plan and plan != run.plan:
-        return f"plan {plan} runs when plan {printable(run.plan)} is COMPLETE"
-    if run is not None:
-        return f"plan {printable(run.plan)} is scheduled"
-    if not plan:
-        return "Ready says what forbids it"
-    if failed:
-        return (
+        why = f"plan {plan} runs when plan {printable(run.plan)} is COMPLETE"
+    elif run is not None:
+        why = f"plan {printable(run.plan)} is scheduled"
+    elif not plan:
+        why = "Ready says what forbids it"
+    elif failed:
+        # Nothing follows a failed run by itself: it would run on what that one left half done.
+        why = (
             f"plan {plan} waits, since plan {printable(failed)} failed; retry that: kubectl kudo "
             f"plan retry {flags}, or run kubectl kudo plan trigger --name {plan} {flags}"
         )
-    return f"plan {plan} is about to run"
+    else:
+        why = f"plan {plan} is about to run"
+    return f"{shown} ({why})"
 
 
 def _failed_plan(instance: JsonObject) -> str:

@@ -7,7 +7,7 @@ The annotation of a cluster-scoped object lists its sharers; those that are gone
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum
 from itertools import islice
@@ -69,35 +69,39 @@ async def recorded(session: Session, instance: JsonObject) -> Recorded:
     Raises:
         KubeError: there is no answer.
     """
-    one = identity_of(instance)
+    owner = identity_of(instance)
     # A longer name is in no label: all of the namespace are read then.
-    selector = f"{LABEL_INSTANCE}={one.name}" if len(one.name) <= MAX_LABEL else None
+    selector = f"{LABEL_INSTANCE}={owner.name}" if len(owner.name) <= MAX_LABEL else None
     try:
         listing = await session.client.list(
-            INVENTORIES, namespace=one.namespace, label_selector=selector
+            INVENTORIES, namespace=owner.namespace, label_selector=selector
         )
     except NotFound:
         text = f"the cluster does not serve {INVENTORIES.name}: upgrade KUDO"
         return Recorded(problem=text, served=False)
     except ApiError as error:
         return Recorded(problem=str(describe(error)))
-    return read_record(one, listing.items)
+    return read_record(owner, listing.items)
 
 
-def read_record(one: InstanceIdentity, inventories: Iterable[JsonObject]) -> Recorded:
+def read_record(owner: InstanceIdentity, inventories: Iterable[JsonObject]) -> Recorded:
     """Return the record that Inventories hold; those of other Instances are left out."""
-    own = {obj["metadata"]["name"]: obj for obj in inventories if owner_of(obj["metadata"]) == one}
+    # Whoever may create Inventories could have one with the label of an Instance that is not his.
+    own = {
+        obj["metadata"]["name"]: obj for obj in inventories if owner_of(obj["metadata"]) == owner
+    }
+    if inventory_name(owner, 0) not in own:
+        return Recorded()
     record, ignored = Record(), 0
     for number in range(len(own)):
-        obj = own.get(inventory_name(one, number))
+        obj = own.get(inventory_name(owner, number))
         if obj is None:  # as the reconciler, which takes those with other names for not its own
             break
         if number == 0:
             record = Record(complete=obj.get("complete") is True)
         entries, left_out = read_entries(obj)
         record, ignored = record.merged(entries), ignored + left_out
-    known = inventory_name(one, 0) in own
-    return Recorded(record, ignored) if known else Recorded()
+    return Recorded(record, ignored)
 
 
 AT_ONCE: Final = 16
@@ -137,17 +141,6 @@ class Live:
     metadata: JsonObject | None = None
 
 
-def resource_of(entry: Entry) -> Resource:
-    place = entry.place
-    return Resource(
-        place.group,
-        entry.version,
-        place.kind,
-        entry.resource,
-        namespaced=not entry.cluster_scoped,
-    )
-
-
 async def read_live(
     client: Client, entries: Iterable[Entry], *, health: bool = True
 ) -> tuple[Live, ...]:
@@ -173,20 +166,27 @@ async def read_live(
     except ExceptionGroup as errors:
         # All requests go to the same API server: one error is enough.
         raise errors.exceptions[0] from None
-    return tuple(one.result() for one in reads)
+    return tuple(task.result() for task in reads)
 
 
 async def _read(client: Client, entry: Entry, *, health: bool) -> Live:
-    kind = resource_of(entry)
+    place, namespaced = entry.place, not entry.cluster_scoped
+    kind = Resource(place.group, entry.version, place.kind, entry.resource, namespaced=namespaced)
     # Metadata alone has no secrets, and is most of what is read.
-    whole = health and _needs_body(kind)
-
-    def read() -> Awaitable[JsonObject]:
-        namespace = entry.place.namespace or None
-        return client.get(kind, entry.place.name, namespace=namespace, metadata_only=not whole)
-
+    whole = health and needs_body(kind.api_version, kind.kind)
+    backoff, attempts = Backoff(cap=5.0), _ATTEMPTS
     try:
-        obj = await _patiently(read)
+        while True:
+            try:
+                obj = await client.get(
+                    kind, place.name, namespace=place.namespace or None, metadata_only=not whole
+                )
+                break
+            except _TRANSIENT as error:
+                attempts -= 1
+                if not attempts:
+                    raise
+                await asyncio.sleep(backoff.next(error))
     except NotFound as error:
         if error.details:
             return Live(entry, Condition.MISSING)
@@ -200,29 +200,8 @@ async def _read(client: Client, entry: Entry, *, health: bool) -> Live:
     if not health:
         return Live(entry, Condition.PRESENT, metadata=metadata)
     # Of metadata alone the API server names another kind.
-    shown = {**obj, "apiVersion": kind.api_version, "kind": kind.kind}
-    condition, message = _health_of(shown)
-    return Live(entry, condition, message, metadata)
-
-
-def _needs_body(kind: Resource) -> bool:
-    return needs_body(kind.api_version, kind.kind)
-
-
-def _health_of(obj: JsonObject) -> tuple[Condition, str]:
-    found = health_of(obj)
-    return Condition(found.state.value), found.message
-
-
-async def _patiently(read: Callable[[], Awaitable[JsonObject]]) -> JsonObject:
-    """Read, and again after an error that may pass."""
-    backoff = Backoff(cap=5.0)
-    for _ in range(_ATTEMPTS - 1):
-        try:
-            return await read()
-        except _TRANSIENT as error:
-            await asyncio.sleep(backoff.next(error))
-    return await read()
+    result = health_of({**obj, "apiVersion": kind.api_version, "kind": kind.kind})
+    return Live(entry, Condition(result.state.value), result.message, metadata)
 
 
 _ASKED: Final = MOST_LISTED
@@ -232,21 +211,22 @@ _MANY: Final = f"{MOST_LISTED} Instances or more share it"
 _ASKS: Final = f'{names.ANNOTATION_DELETE_WITH_INSTANCE}: "true"'
 
 
-def others(metadata: JsonObject, one: InstanceIdentity) -> tuple[InstanceIdentity, ...]:
+def others(metadata: JsonObject, owner: InstanceIdentity) -> tuple[InstanceIdentity, ...]:
     """Return the other Instances that the annotation lists; they may be gone."""
-    return tuple(other for other in sharers(metadata) if other != one)
+    return tuple(other for other in sharers(metadata) if other != owner)
 
 
-def shared_with(live: Live, one: InstanceIdentity) -> str:
+def shared_with(live: Live, owner: InstanceIdentity) -> str:
     """Return who else shares a cluster-scoped object; empty if nobody does."""
     if live.metadata is None or not live.entry.cluster_scoped:
         return ""
     if not lists_all(live.metadata):
         return _MANY.removesuffix(" share it")
-    return _listed(map(str, others(live.metadata, one)))
+    *rest, last = [*map(str, others(live.metadata, owner))] or [""]
+    return f"{', '.join(rest)} and {last}" if rest else last
 
 
-def why_orphan_stays(live: Live, one: InstanceIdentity) -> str:
+def why_orphan_stays(live: Live, owner: InstanceIdentity) -> str:
     """Return why pruning may leave an orphan; empty if it deletes it.
 
     By the rules of the reconciler, on what the user may see. The annotation is believed: an
@@ -256,11 +236,11 @@ def why_orphan_stays(live: Live, one: InstanceIdentity) -> str:
         return ""
     if live.entry.cluster_scoped and not lists_all(live.metadata):
         return _MANY
-    other = next(iter(others(live.metadata, one)), None) if live.entry.cluster_scoped else None
-    return why_kept(live.entry, live.metadata, one, shared_with=other)
+    other = next(iter(others(live.metadata, owner)), None) if live.entry.cluster_scoped else None
+    return why_kept(live.entry, live.metadata, owner, shared_with=other)
 
 
-def why_left(live: Live, one: InstanceIdentity) -> str:
+def why_left(live: Live, owner: InstanceIdentity) -> str:
     """Return why an object stays when its Instance is deleted; empty if it does not stay."""
     entry, metadata = live.entry, live.metadata
     if live.condition is Condition.MISSING:
@@ -269,29 +249,20 @@ def why_left(live: Live, one: InstanceIdentity) -> str:
         return "by the record" if entry.retained or entry.adopted else ""
     if is_retained(metadata):
         return "retained"
-    if entry.cluster_scoped:
-        return _why_shared_left(live, metadata, one)
-    owners = metadata.get("ownerReferences") or ()
-    owned = any(owner.get("uid") == one.uid for owner in owners)
-    return "it existed before" if entry.adopted and not owned else ""
-
-
-def _why_shared_left(live: Live, metadata: JsonObject, one: InstanceIdentity) -> str:
+    if not entry.cluster_scoped:
+        references = metadata.get("ownerReferences") or ()
+        owned = any(reference.get("uid") == owner.uid for reference in references)
+        return "it existed before" if entry.adopted and not owned else ""
     if not is_of_kudo(metadata):
         return ""  # it is somebody else's
-    shared = shared_with(live, one)
+    shared = shared_with(live, owner)
     if shared:
         return f"shared with {shared}"
-    group, kind = live.entry.place.group, live.entry.place.kind
+    group, kind = entry.place.group, entry.place.kind
     if goes_with_instance(group, kind, metadata):
         return ""
     asking = {"annotations": {names.ANNOTATION_DELETE_WITH_INSTANCE: "true"}}
     return f"without {_ASKS}" if goes_with_instance(group, kind, asking) else "its kind stays"
-
-
-def _listed(texts: Iterable[str]) -> str:
-    *rest, last = [*texts] or [""]
-    return f"{', '.join(rest)} and {last}" if rest else last
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,40 +283,38 @@ class LivingSharers:
     """Tells who shares objects; each Instance is read once."""
 
     client: Client
-    known: dict[InstanceIdentity, bool | None] = field(default_factory=dict)
+    _exists: dict[InstanceIdentity, bool | None] = field(default_factory=dict)
+    """Whether an Instance exists; None if that is not known."""
 
-    async def of(self, metadata: JsonObject, one: InstanceIdentity) -> Sharing:
+    async def of(self, metadata: JsonObject, owner: InstanceIdentity) -> Sharing:
         """Return who shares a cluster-scoped object beside an Instance.
 
         Raises:
             ConnectionLost: the API server does not answer any more.
         """
-        listed, doubt = others(metadata, one), ""
+        listed, doubt = others(metadata, owner), ""
         for other in islice(listed, _ASKED):
-            exists = await self._exists(other)
-            if exists:
+            if other not in self._exists:
+                self._exists[other] = await self._read(other)
+            if self._exists[other]:
                 return Sharing(other)
-            if exists is None:
+            if self._exists[other] is None:
                 doubt = doubt or f"you may not read whether Instance {other} exists"
         if len(listed) > _ASKED or not lists_all(metadata):
             return Sharing(doubt=_SHARED_BY_MANY)
         return Sharing(doubt=doubt)
 
-    async def _exists(self, one: InstanceIdentity) -> bool | None:
-        """Return whether an Instance exists; None if that is not known."""
-        if one not in self.known:
-            self.known[one] = await self._read(one)
-        return self.known[one]
-
-    async def _read(self, one: InstanceIdentity) -> bool | None:
+    async def _read(self, identity: InstanceIdentity) -> bool | None:
         try:
-            found = await self.client.get(
-                INSTANCES, one.name, namespace=one.namespace, metadata_only=True
+            instance = await self.client.get(
+                INSTANCES, identity.name, namespace=identity.namespace, metadata_only=True
             )
         except NotFound as error:
+            # Without details the answer is about the path: KUDO's kinds are not served.
             return None if not error.details else False
         except ApiError:
             return None
         except ValueError:  # no Instance can have such a name
             return False
-        return bool(found["metadata"]["uid"] == one.uid)
+        # Another Instance of that name shares nothing.
+        return bool(instance["metadata"]["uid"] == identity.uid)

@@ -8,7 +8,13 @@ deleted. Nothing else ends the waiting but the time limit.
 from dataclasses import dataclass, replace
 from enum import Enum, auto
 
-from kubectl_kudo.reading.instance_state import is_due, is_suspended, not_in_force, suspension
+from kubectl_kudo.reading.instance_state import (
+    condition,
+    is_due,
+    is_suspended,
+    not_in_force,
+    suspension,
+)
 from kubectl_kudo.reading.runs import (
     COMPLETE,
     FATAL_ERROR,
@@ -77,10 +83,10 @@ def triggered(before: JsonObject | None, after: JsonObject) -> Target | None:
         before: The Instance before the write; None if the write created it.
         after: The Instance that the write returned.
     """
-    known = used_uids(before) if before else frozenset()
-    target = Target(_uid(after), key_of(after), before=known)
+    used = used_uids(before) if before else frozenset()
+    target = Target(_uid(after), key_of(after), before=used)
     run = scheduled(after)
-    if run.uid and run.uid not in known:
+    if run.uid and run.uid not in used:
         return replace(target, plan=run.plan, uid=run.uid)
     if before is not None and _desired(before) == _desired(after):
         return None
@@ -132,24 +138,18 @@ def advance(target: Target, instance: JsonObject | None) -> Target:
     if instance is None or _uid(instance) != target.instance:
         return target
     if target.follow:
-        return _follow(target, instance)
-    return target if target.uid else _adopt(target, instance)
-
-
-def _follow(target: Target, instance: JsonObject) -> Target:
-    run = active(instance)
-    if run is not None:
-        return replace(target, plan=run.plan, uid=run.uid)
-    if entry_of(instance, target.uid) is not None:
+        present = active(instance)
+        if present is not None:
+            return replace(target, plan=present.plan, uid=present.uid)
+        # Where its plan has the entry of a newer run, that one has ended as well.
+        is_recorded = entry_of(instance, target.uid) is not None
+        return target if is_recorded else present_run(instance) or target
+    if target.uid:
         return target
-    return present_run(instance) or target
-
-
-def _adopt(target: Target, instance: JsonObject) -> Target:
-    """Return the target with the first run that was not there before, if there is one."""
     run = scheduled(instance)
     if run.uid and run.uid not in target.before:
         return replace(target, plan=run.plan, uid=run.uid)
+    # A short run may have ended between two events of the watch: only its entry is seen.
     for plan, entry in entries(instance).items():
         uid = entry.get("uid")
         if uid and uid not in target.before:
@@ -162,12 +162,12 @@ def outcome_of(target: Target, instance: JsonObject | None) -> Outcome:
     return _held_up(_outcome(target, instance), instance)
 
 
-def _held_up(found: Outcome, instance: JsonObject | None) -> Outcome:
+def _held_up(outcome: Outcome, instance: JsonObject | None) -> Outcome:
     """Return the outcome; one that has to wait for the end of a pause says so."""
     pause = suspension(instance) if instance is not None else ""
-    if found.state is not State.WAITING or not pause:
-        return found
-    return Outcome(State.WAITING, f"{found.text}; the instance is {pause}")
+    if outcome.state is not State.WAITING or not pause:
+        return outcome
+    return Outcome(State.WAITING, f"{outcome.text}; the instance is {pause}")
 
 
 def _outcome(target: Target, instance: JsonObject | None) -> Outcome:
@@ -176,49 +176,35 @@ def _outcome(target: Target, instance: JsonObject | None) -> Outcome:
     if not target.uid:
         text = "no run was scheduled yet; are the webhook and the reconciler of KUDO running?"
         return Outcome(State.WAITING, text)
-    found = entry_of(instance, target.uid)
-    if found is None:
-        return _without_entry(target, instance)
-    plan, entry = found
+    run, recorded = scheduled(instance), entry_of(instance, target.uid)
+    if recorded is None:
+        if run.uid != target.uid:
+            return _replaced(target, instance)
+        text = f"plan {target.plan} is scheduled and "
+        if is_suspended(instance):
+            return Outcome(State.WAITING, f"{text}not started")
+        text = f"{text}was not started yet; is the reconciler of KUDO running?"
+        return Outcome(State.WAITING, text)
+    plan, entry = recorded
     if status_of(entry) == FATAL_ERROR:
         return Outcome(State.FAILED, failure(target.key, plan, entry))
     if status_of(entry) == COMPLETE:
-        return DONE if scheduled(instance).uid != target.uid else _closing(plan)
-    if scheduled(instance).uid not in {"", target.uid}:
+        # The reconciler writes the end of a run before it clears the schedule.
+        closing = Outcome(State.WAITING, f"plan {plan} is COMPLETE and about to be closed")
+        return closing if run.uid == target.uid else DONE
+    if run.uid not in {"", target.uid}:
         return _replaced(target, instance)
     return Outcome(State.WAITING, progress(plan, entry))
-
-
-def _without_entry(target: Target, instance: JsonObject) -> Outcome:
-    if scheduled(instance).uid == target.uid:
-        return Outcome(State.WAITING, _unstarted(target.plan, instance))
-    return _replaced(target, instance)
-
-
-def _unstarted(plan: str, instance: JsonObject) -> str:
-    if is_suspended(instance):
-        return f"plan {plan} is scheduled and not started"
-    return f"plan {plan} is scheduled and was not started yet; is the reconciler of KUDO running?"
 
 
 def _replaced(target: Target, instance: JsonObject) -> Outcome:
     plan, text = scheduled(instance).plan, f"instance {target.key}: the run of plan {target.plan}"
     if plan:
         return Outcome(State.FAILED, f"{text} was replaced by a newer run of plan {plan}")
-    text = f"{text} no longer exists: a newer one replaced it, or it was denied"
-    return Outcome(State.FAILED, f"{text}{_not_ready(instance)}")
-
-
-def _not_ready(instance: JsonObject) -> str:
-    """Return reason and message of the condition Ready if it is False, else an empty string."""
-    for condition in (instance.get("status") or {}).get("conditions") or []:
-        if condition.get("type") == "Ready" and condition.get("status") == "False":
-            return f" ({condition.get('reason')}: {message_of(condition)})"
-    return ""
-
-
-def _closing(plan: str) -> Outcome:
-    return Outcome(State.WAITING, f"plan {plan} is COMPLETE and about to be closed")
+    ready = condition(instance)
+    why = f" ({ready.get('reason')}: {message_of(ready)})" if ready.get("status") == "False" else ""
+    text = f"{text} no longer exists: a newer one replaced it, or it was denied{why}"
+    return Outcome(State.FAILED, text)
 
 
 def outcome_of_present(target: Target, instance: JsonObject | None) -> Outcome:
@@ -235,8 +221,8 @@ def outcome_of_present(target: Target, instance: JsonObject | None) -> Outcome:
 
 def outcome_of_following(target: Target, instance: JsonObject | None) -> Outcome:
     """Return whether a run of `following` is over, also if nobody schedules it after all."""
-    known = instance is not None and _uid(instance) == target.instance
-    if instance is None or not known or target.uid or is_due(instance):
+    exists = instance is not None and _uid(instance) == target.instance
+    if instance is None or not exists or target.uid or is_due(instance):
         return outcome_of(target, instance)
     text = not_in_force(instance)
     return Outcome(State.FAILED, f"instance {target.key}: not in force: {text}") if text else DONE

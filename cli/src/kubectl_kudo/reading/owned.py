@@ -60,8 +60,8 @@ async def listed_below(session: Session, instance: JsonObject) -> tuple[Names, .
     Raises:
         KubeError: they cannot be listed.
     """
-    found = await session.client.list(INSTANCES, namespace=session.namespace, metadata_only=True)
-    return family(instance["metadata"]["uid"], [obj["metadata"] for obj in found.items])
+    listing = await session.client.list(INSTANCES, namespace=session.namespace, metadata_only=True)
+    return family(instance["metadata"]["uid"], [obj["metadata"] for obj in listing.items])
 
 
 def family(uid: str, instances: Sequence[JsonObject]) -> tuple[Names, ...]:
@@ -70,33 +70,31 @@ def family(uid: str, instances: Sequence[JsonObject]) -> tuple[Names, ...]:
     for metadata in instances:
         for owner in metadata.get("ownerReferences") or []:
             owned[owner.get("uid")].append(metadata)
-    return _below(uid, owned, frozenset({uid}))
 
+    def below(uid: str, above: frozenset[str]) -> tuple[Names, ...]:
+        # Owner references that are written by hand can form a cycle.
+        children = [child for child in owned.get(uid, []) if child["uid"] not in above]
+        return tuple(
+            Names(child["name"], below(child["uid"], above | {child["uid"]}), child["uid"])
+            for child in sorted(children, key=lambda child: str(child["name"]))
+        )
 
-def _below(
-    uid: str, owned: dict[str, list[JsonObject]], above: frozenset[str]
-) -> tuple[Names, ...]:
-    # Owner references that are written by hand can form a cycle.
-    children = [one for one in owned.get(uid, []) if one["uid"] not in above]
-    return tuple(
-        Names(one["name"], _below(one["uid"], owned, above | {one["uid"]}), one["uid"])
-        for one in sorted(children, key=lambda one: str(one["name"]))
-    )
+    return below(uid, frozenset({uid}))
 
 
 async def members_below(session: Session, instance: JsonObject) -> tuple[Member, ...]:
     """Return the Instances that an Instance owns, with their OperatorVersions."""
-    return await _members(session, await names_below(session, instance))
 
+    async def members(children: Sequence[Names]) -> tuple[Member, ...]:
+        result = []
+        for child in children:
+            instance = await session.instance(child.name)
+            if instance is not None:
+                version = await session.version_of(instance)
+                result.append(Member(instance, version, await members(child.children)))
+        return tuple(result)
 
-async def _members(session: Session, names: Sequence[Names]) -> tuple[Member, ...]:
-    found = []
-    for one in names:
-        instance = await session.instance(one.name)
-        if instance is not None:
-            version = await session.version_of(instance)
-            found.append(Member(instance, version, await _members(session, one.children)))
-    return tuple(found)
+    return await members(await names_below(session, instance))
 
 
 def statuses(members: Sequence[Member]) -> list[JsonObject]:
@@ -131,16 +129,16 @@ class OwnedObject:
     @property
     def step(self) -> str:
         """Return plan, phase and step that applied it; empty if a controller created it."""
-        found = self.metadata.get("annotations") or {}
+        annotations = self.metadata.get("annotations") or {}
         keys = (names.ANNOTATION_PLAN, names.ANNOTATION_PHASE, names.ANNOTATION_STEP)
-        parts = [found.get(key) for key in keys]
+        parts = [annotations.get(key) for key in keys]
         return ".".join(map(str, parts)) if all(parts) else ""
 
     def owners(self) -> Iterable[JsonObject]:
         return self.metadata.get("ownerReferences") or []
 
     def to_data(self) -> JsonObject:
-        owner = next((one for one in self.owners() if one.get("controller")), None)
+        owner = next((owner for owner in self.owners() if owner.get("controller")), None)
         return {
             "apiVersion": self.kind.api_version,
             "kind": self.kind.kind,
@@ -168,52 +166,45 @@ class Found:
 async def objects_of(session: Session, instance: JsonObject) -> Found:
     """Return the objects of an Instance, sorted by kind and name, without child Instances."""
     metadata = instance["metadata"]
-    one = InstanceIdentity(metadata["namespace"], metadata["name"], metadata["uid"])
+    owner = InstanceIdentity(metadata["namespace"], metadata["name"], metadata["uid"])
     try:
-        kinds = _kinds(await Discovery(session.client).all_resources())
+        resources = await Discovery(session.client).all_resources()
     except KubeError as error:
         return Found((), (f"all kinds ({error})",))
-    kinds.sort(key=lambda kind: (not kind.namespaced, kind.name))
-    parts = await asyncio.gather(*(_of_kind(session.client, kind, one) for kind in kinds))
+    kinds: dict[tuple[str, str], Resource] = {}
+    for kind in resources:
+        if kind.verbs >= _NEEDED and kind.group != names.GROUP and kind.kind != "Event":
+            # Discovery has the preferred version of a group first; others have the same objects.
+            kinds.setdefault((kind.group, kind.kind), kind)
+    in_order = sorted(kinds.values(), key=lambda kind: (not kind.namespaced, kind.name))
+    parts = await asyncio.gather(*(_of_kind(session.client, kind, owner) for kind in in_order))
+    objects = [obj for part in parts for obj in part.objects]
     return Found(
-        tuple(sorted((obj for part in parts for obj in part.objects), key=_order)),
+        tuple(sorted(objects, key=lambda obj: (not obj.kind.namespaced, obj.kind.kind, obj.name))),
         tuple(name for part in parts for name in part.unlisted),
     )
 
 
-def _kinds(resources: Sequence[Resource]) -> list[Resource]:
-    """Return each kind once, in the version that its group prefers."""
-    found: dict[tuple[str, str], Resource] = {}
-    for kind in resources:
-        if kind.verbs >= _NEEDED and kind.group != names.GROUP and kind.kind != "Event":
-            found.setdefault((kind.group, kind.kind), kind)
-    return [*found.values()]
-
-
-async def _of_kind(client: Client, kind: Resource, one: InstanceIdentity) -> Found:
-    selector = f"{_OF_KUDO},{names.LABEL_INSTANCE}={one.name}" if kind.namespaced else _OF_KUDO
-    namespace = one.namespace if kind.namespaced else None
+async def _of_kind(client: Client, kind: Resource, owner: InstanceIdentity) -> Found:
+    selector = f"{_OF_KUDO},{names.LABEL_INSTANCE}={owner.name}" if kind.namespaced else _OF_KUDO
+    namespace = owner.namespace if kind.namespaced else None
     try:
         listing = await client.list(
             kind, namespace=namespace, label_selector=selector, metadata_only=True
         )
     except KubeError:
         return Found((), (kind.name,))
-    found = (OwnedObject(kind, obj["metadata"]) for obj in listing.items)
-    return Found(tuple(obj for obj in found if _is_its(obj, one)))
+    objects = (OwnedObject(kind, obj["metadata"]) for obj in listing.items)
+    return Found(tuple(obj for obj in objects if _is_owned(obj, owner)))
 
 
-def _is_its(obj: OwnedObject, one: InstanceIdentity) -> bool:
+def _is_owned(obj: OwnedObject, instance: InstanceIdentity) -> bool:
     if not obj.kind.namespaced:
-        return is_listed(obj.metadata, one)
-    # An object of an Instance that had the same name before belongs to that one.
-    return all(owner.get("uid") == one.uid for owner in obj.owners() if _is_instance(owner))
-
-
-def _is_instance(owner: JsonObject) -> bool:
-    group = str(owner.get("apiVersion") or "").partition("/")[0]
-    return group == names.GROUP and owner.get("kind") == "Instance"
-
-
-def _order(obj: OwnedObject) -> tuple[bool, str, str]:
-    return not obj.kind.namespaced, obj.kind.kind, obj.name
+        return is_listed(obj.metadata, instance)
+    for owner in obj.owners():
+        group = str(owner.get("apiVersion") or "").partition("/")[0]
+        # An object of an Instance that had the same name before belongs to that one.
+        is_instance = group == names.GROUP and owner.get("kind") == "Instance"
+        if is_instance and owner.get("uid") != instance.uid:
+            return False
+    return True

@@ -8,7 +8,7 @@ plans that have run take one line each, and those that never ran one line togeth
 OperatorVersion.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from kubectl_kudo.reading.instance_state import not_in_force, suspension
@@ -69,13 +69,6 @@ def headline(instance: JsonObject) -> str:
     return f'Plan(s) for "{name}" in namespace "{instance["metadata"]["namespace"]}":'
 
 
-def label(instance: JsonObject) -> str:
-    """Return the line that stands above the plans of an Instance."""
-    name, shown = instance["metadata"]["name"], shown_plan(instance) or ""
-    version = (instance["spec"].get("operatorVersion") or {}).get("name", "")
-    return f'{name} (Operator-Version: "{version}" Active-Plan: "{shown}")'
-
-
 def instance_node(instance: JsonObject) -> Node:
     """Return the line of an Instance; below it its account, its pause, and what is not in force."""
     account = (instance.get("spec") or {}).get("serviceAccountName")
@@ -86,11 +79,13 @@ def instance_node(instance: JsonObject) -> Node:
         Node(capitalised(suspension(instance)), shown=capitalised(suspension(instance, ago))),
         Node(f"Not in force: {waiting}" if waiting else ""),
     ]
-    metadata, version = instance["metadata"], instance["spec"].get("operatorVersion") or {}
+    name, plan = instance["metadata"]["name"], shown_plan(instance) or ""
+    version = (instance["spec"].get("operatorVersion") or {}).get("name", "")
     return Node(
-        label(instance),
+        # Scripts written for KUDO 0.19 read this line.
+        f'{name} (Operator-Version: "{version}" Active-Plan: "{plan}")',
         [node for node in nodes if node.text],
-        shown=f"{metadata['name']} ({version.get('name', '')})",
+        shown=f"{name} ({version})",
     )
 
 
@@ -115,11 +110,11 @@ def plans_node(instance: JsonObject, plans: JsonObject, below: Below = NOTHING_B
 
 def other_plans(instance: JsonObject, plans: JsonObject) -> list[Node]:
     """Return a line for each other plan that has run, and one for those that never did."""
-    known, shown = entries(instance), shown_plan(instance)
-    others = sorted({*plans, *known} - {shown})
-    ran = [name for name in others if status_of(known.get(name) or {}) != NEVER_RUN]
+    recorded, shown = entries(instance), shown_plan(instance)
+    others = sorted({*plans, *recorded} - {shown})
+    ran = [name for name in others if status_of(recorded.get(name) or {}) != NEVER_RUN]
     never = [name for name in others if name not in ran and name in plans]
-    nodes = [_plan(instance, name, plans.get(name) or {}, known[name]) for name in ran]
+    nodes = [_plan(instance, name, plans.get(name) or {}, recorded[name]) for name in ran]
     if never:
         nodes.append(Node(f"Never run: {', '.join(never)}", mark=Mark.IDLE))
     return nodes
@@ -191,8 +186,10 @@ def _from_version(name: str, plan: JsonObject, status: str, below: Below) -> Nod
 def _from_status(instance: JsonObject, name: str, plan: JsonObject, below: Below) -> Node:
     entry = entries(instance).get(name) or {}
     node = _plan(instance, name, plan, entry)
-    for phase, declared in _with_declaration(entry.get("phases") or [], plan):
-        at = _node("Phase", phase["name"], phase, declared)
+    # The version may have been changed since the run began, so that it lacks a phase.
+    declared = {phase["name"]: phase for phase in plan.get("phases") or []}
+    for phase in entry.get("phases") or []:
+        at = _node("Phase", phase["name"], phase, declared.get(phase["name"]) or {})
         at.children += [
             _step(step["name"], step, phase, below) for step in phase.get("steps") or []
         ]
@@ -242,12 +239,3 @@ def _node(
     shown = f"{kind} {name}{' (parallel)' if strategy == 'parallel' else ''} {word_of(status)}"
     shown = ", ".join([f"{shown}{since}", *facts]) + (f": {message}" if message else "")
     return Node(text, shown=shown, mark=mark_of(status))
-
-
-def _with_declaration(
-    phases: Iterable[JsonObject], plan: JsonObject
-) -> Iterator[tuple[JsonObject, JsonObject]]:
-    """Yield each phase of a status with that of the same plan of the version."""
-    declared = {phase["name"]: phase for phase in plan.get("phases") or []}
-    for phase in phases:
-        yield phase, declared.get(phase["name"]) or {}

@@ -30,13 +30,13 @@ class RunningTask:
 
     Attributes:
         step: Dotted name of its step, with plan and phase.
-        told: Message of the step.
+        step_message: Message of the step.
         state: Its status.
         suspended: Whether the Instance is suspended, so that it is not tried again.
     """
 
     step: str
-    told: str
+    step_message: str
     state: JsonObject
     suspended: bool = False
 
@@ -50,26 +50,23 @@ class RunningTask:
 
     def text(self, now: datetime) -> str:
         """Return one line: for how long it runs, its failures, the next try, what it waits for."""
-        facts = [f"task {self.name}{self._age(now)}", *self._retries(now)]
+        age, paused = self._since("startedAt", now), self.state.get("suspendedSeconds") or 0
+        facts = [f"task {self.name}" + (f" for {duration(age)}" if age is not None else "")]
+        if age is not None and paused:
+            facts[0] += f" ({duration(paused)} of it suspended)"
+        if self.failures:
+            times = "once" if self.failures == 1 else f"{self.failures} times in a row"
+            facts.append(f"failed {times}")
+            since = self._since("nextAttemptAt", now)
+            if since is not None and not self.suspended:
+                facts.append(f"next try in {duration(-since)}" if since < 0 else "next try now")
         message = message_of(self.state)
-        more = f": {printable(message)}" if message and message not in cause_in(self.told) else ""
-        return f"{', '.join(facts)}{more}"
+        # The step above has the message of one of its tasks.
+        is_new = message and message not in cause_in(self.step_message)
+        return ", ".join(facts) + (f": {printable(message)}" if is_new else "")
 
-    def _age(self, now: datetime) -> str:
-        seconds = seconds_since(str(self.state.get("startedAt") or ""), now)
-        if seconds is None:
-            return ""
-        paused = self.state.get("suspendedSeconds") or 0
-        pause = f" ({duration(paused)} of it suspended)" if paused else ""
-        return f" for {duration(seconds)}{pause}"
-
-    def _retries(self, now: datetime) -> Iterator[str]:
-        if not self.failures:
-            return
-        yield "failed once" if self.failures == 1 else f"failed {self.failures} times in a row"
-        since = seconds_since(str(self.state.get("nextAttemptAt") or ""), now)
-        if since is not None and not self.suspended:
-            yield f"next try in {duration(-since)}" if since < 0 else "next try now"
+    def _since(self, field: str, now: datetime) -> float | None:
+        return seconds_since(str(self.state.get(field) or ""), now)
 
 
 def running_tasks(instance: JsonObject) -> Iterator[RunningTask]:
@@ -86,25 +83,24 @@ def running_tasks(instance: JsonObject) -> Iterator[RunningTask]:
 
 def details(instance: JsonObject, now: datetime) -> Mapping[str, list[Explanation]]:
     """Return what is told of the tasks that run, by the dotted name of their step."""
-    found: dict[str, list[RunningTask]] = {}
+    by_step: dict[str, list[RunningTask]] = {}
     for task in running_tasks(instance):
-        found.setdefault(task.step, []).append(task)
-    return {step: _of_step(tasks, now) for step, tasks in found.items()}
-
-
-def _of_step(tasks: list[RunningTask], now: datetime) -> list[Explanation]:
-    told = [Explanation(task.text(now)) for task in tasks[:_MOST]]
-    more = len(tasks) - _MOST
-    return [*told, Explanation(f"and {more} more tasks")] if more > 0 else told
+        by_step.setdefault(task.step, []).append(task)
+    result = {}
+    for step, tasks in by_step.items():
+        result[step] = [Explanation(task.text(now)) for task in tasks[:_MOST]]
+        if len(tasks) > _MOST:
+            result[step].append(Explanation(f"and {len(tasks) - _MOST} more tasks"))
+    return result
 
 
 if TYPE_CHECKING:
-    from kudo.api import Plan, PlanStatus
-    from kudo.plans.execution import Limits, Passing
+    from kudo.api import Plan
+    from kudo.plans.execution import Limits
 
 
 @dataclass(frozen=True, slots=True)
-class LimitAhead:
+class NextLimit:
     """The time limit of a run that comes first.
 
     Attributes:
@@ -130,7 +126,7 @@ class TimeLimits:
         self._has_limits = any(_written(self._version.get("spec") or {}))
         self._read: dict[tuple[str, str], tuple[Plan, Limits] | None] = {}
 
-    def ahead(self, instance: JsonObject, now: datetime) -> LimitAhead | None:
+    def next(self, instance: JsonObject, now: datetime) -> NextLimit | None:
         """Return the limit that comes first in the run in progress.
 
         None if there is none, it cannot be read, or the Instance is suspended.
@@ -142,8 +138,8 @@ class TimeLimits:
         key = plan, str(instance["spec"].get("planTimeout") or "")
         if key not in self._read:
             self._read[key] = _read(self._version, *key)
-        found = self._read[key]
-        return _ahead(plan, entry, *found, now) if found else None
+        read = self._read[key]
+        return _next(plan, entry, *read, now) if read else None
 
     def _counts(self, instance: JsonObject) -> bool:
         spec, status = instance["spec"], instance.get("status") or {}
@@ -181,13 +177,15 @@ def _read(version: JsonObject, plan: str, default: str) -> "tuple[Plan, Limits] 
     return (model.plans[plan], limits) if limits and plan in model.plans else None
 
 
-def _ahead(
+def _next(
     name: str, state: JsonObject, plan: "Plan", limits: "Limits", now: datetime
-) -> LimitAhead | None:
+) -> NextLimit | None:
     from pydantic import ValidationError
 
     from kudo.api import PlanStatus
+    from kudo.api.problems import shown_name
     from kudo.plans.execution import next_limit
+    from kudo.plans.execution.limits import DEFAULT_FIELD
 
     try:
         entry = PlanStatus.from_wire(state)
@@ -196,40 +194,22 @@ def _ahead(
     passing = next_limit(plan, entry, limits, now, suspended_at=None)
     if passing is None:
         return None
-    names = [name, *_names(entry, passing.position)]
-    return LimitAhead(".".join(names), _limit(passing, names), _text(passing, names))
-
-
-def _names(entry: "PlanStatus", position: tuple[int, ...]) -> Iterator[str]:
-    """Yield the names of the phase and the step that indexes of an entry stand for."""
-    if position:
-        phase = (entry.phases or ())[position[0]]
-        yield phase.name
-        for index in position[1:2]:
-            yield (phase.steps or ())[index].name
-
-
-def _limit(passing: "Passing", names: list[str]) -> str:
-    from kudo.api.problems import shown_name
-    from kudo.plans.execution.limits import DEFAULT_FIELD
-
+    # The position has the indexes of the phase and of the step in it.
+    names = [name]
+    if passing.position:
+        phase = (entry.phases or ())[passing.position[0]]
+        names += [phase.name, *((phase.steps or ())[i].name for i in passing.position[1:2])]
     own = [passing.task] if passing.task else names[1:] or names
+    shown = printable(".".join(map(shown_name, own)))
     kind = "task" if passing.task else str(passing.kind)
-    of = f"{kind} {printable('.'.join(map(shown_name, own)))}"
+    field = "progressDeadline" if passing.kind == "progress" else "timeout"
     default = f", from {DEFAULT_FIELD}" if passing.limit.field == DEFAULT_FIELD else ""
-    return f"{_field(passing)} {passing.limit.text} of {of}{default}"
-
-
-def _text(passing: "Passing", names: list[str]) -> str:
-    from kudo.api.problems import shown_name
-
+    limit = f"{field} {passing.limit.text} of {kind} {shown}{default}"
     if passing.passed:
-        task = f"task {printable(shown_name(passing.task))}: " if passing.task else ""
-        return f"{task}its {_field(passing)} of {passing.limit.text} has passed"
-    # A limit passes up to a second after its time, for which nobody looks.
-    left = min(passing.seconds_left, passing.limit.seconds)
-    return f"times out in {duration(left)} ({_limit(passing, names)})"
-
-
-def _field(passing: "Passing") -> str:
-    return "progressDeadline" if passing.kind == "progress" else "timeout"
+        task = f"task {shown}: " if passing.task else ""
+        text = f"{task}its {field} of {passing.limit.text} has passed"
+    else:
+        # A limit passes up to a second after its time, for which nobody looks.
+        left = min(passing.seconds_left, passing.limit.seconds)
+        text = f"times out in {duration(left)} ({limit})"
+    return NextLimit(".".join(names), limit, text)

@@ -73,8 +73,9 @@ def used_uids(instance: JsonObject) -> frozenset[str]:
 
 def entry_of(instance: JsonObject, uid: str) -> tuple[str, JsonObject] | None:
     """Return plan and entry of the run with that uid."""
-    found = (item for item in entries(instance).items() if item[1].get("uid") == uid)
-    return next(found, None) if uid else None
+    # Plans that never ran have entries without a uid: an empty one must not match them.
+    recorded = (item for item in entries(instance).items() if item[1].get("uid") == uid)
+    return next(recorded, None) if uid else None
 
 
 def active(instance: JsonObject) -> RunId | None:
@@ -89,15 +90,16 @@ def active(instance: JsonObject) -> RunId | None:
 
 def last_executed(instance: JsonObject) -> str | None:
     """Return the plan that runs or ran last; None if none ever did."""
-    known = entries(instance)
-    running = sorted(plan for plan, entry in known.items() if status_of(entry) in RUNNING)
+    recorded = entries(instance)
+    running = sorted(plan for plan, entry in recorded.items() if status_of(entry) in RUNNING)
     if running:
         return running[0]
     last = (instance.get("status") or {}).get("lastRun") or {}
-    recorded = entry_of(instance, last.get("uid") or "")
-    if recorded is not None:
-        return recorded[0]
-    ran = {plan: entry for plan, entry in known.items() if status_of(entry) != NEVER_RUN}
+    of_last = entry_of(instance, last.get("uid") or "")
+    if of_last is not None:
+        return of_last[0]
+    # KUDO 0.19 wrote no lastRun.
+    ran = {plan: entry for plan, entry in recorded.items() if status_of(entry) != NEVER_RUN}
     return max(ran, key=lambda plan: str(ran[plan].get("lastUpdatedTimestamp") or ""), default=None)
 
 
@@ -121,16 +123,16 @@ def message_of(part: JsonObject) -> str:
 
 def at_fault(plan: str, entry: JsonObject) -> tuple[str, str]:
     """Return the deepest part that failed, and the message with the reason."""
-    failed = [one for one in parts(plan, entry) if status_of(one[1]) == FATAL_ERROR]
-    name = max((part for part, _ in failed), key=lambda part: part.count("."), default=plan)
+    failed = [part for part in parts(plan, entry) if status_of(part[1]) == FATAL_ERROR]
+    name = max((name for name, _ in failed), key=lambda name: name.count("."), default=plan)
     messages = (message_of(part) for _, part in reversed(failed))
     return name, next(filter(None, messages), "no message was recorded")
 
 
 def current_part(plan: str, entry: JsonObject) -> tuple[str, JsonObject]:
     """Return the deepest part that runs."""
-    running = [one for one in parts(plan, entry) if status_of(one[1]) in RUNNING - {PENDING}]
-    return max(running, key=lambda one: one[0].count("."), default=(plan, entry))
+    running = [part for part in parts(plan, entry) if status_of(part[1]) in RUNNING - {PENDING}]
+    return max(running, key=lambda part: part[0].count("."), default=(plan, entry))
 
 
 def records(instance: JsonObject) -> list[JsonObject]:
@@ -140,8 +142,8 @@ def records(instance: JsonObject) -> list[JsonObject]:
 
 def record_of(instance: JsonObject, uid: str) -> JsonObject:
     """Return the record of the run with that uid; empty if there is none."""
-    found = (one for one in records(instance) if one.get("uid") == uid)
-    return next(found, {}) if uid else {}
+    matching = (record for record in records(instance) if record.get("uid") == uid)
+    return next(matching, {}) if uid else {}
 
 
 def timed_out(instance: JsonObject, entry: JsonObject) -> bool:

@@ -4,7 +4,7 @@ import re
 from datetime import datetime
 from typing import Final
 
-from kubectl_kudo.reading.instance_state import is_deleting, not_in_force, suspension
+from kubectl_kudo.reading.instance_state import condition, is_deleting, not_in_force, suspension
 from kubectl_kudo.reading.plan_view import is_pending
 from kubectl_kudo.reading.run_progress import running_tasks
 from kubectl_kudo.reading.runs import (
@@ -50,7 +50,7 @@ def is_held_up(instance: JsonObject) -> bool:
 
 def is_settled(instance: JsonObject) -> bool:
     """Return whether it is Ready, no run has failed last, and none waits to begin."""
-    ready = _condition(instance, "Ready").get("status") == "True"
+    ready = condition(instance).get("status") == "True"
     last = entries(instance).get(last_executed(instance) or "") or {}
     return ready and status_of(last) != FATAL_ERROR and not is_held_up(instance)
 
@@ -104,7 +104,7 @@ def _run(instance: JsonObject, run: RunId, now: datetime, hindrance: str) -> tup
 
 
 def _readiness(instance: JsonObject, now: datetime) -> str:
-    ready = _condition(instance, "Ready")
+    ready = condition(instance)
     if not ready:
         return "no plan has run yet"
     reason, message = ready.get("reason"), message_of(ready)
@@ -113,11 +113,6 @@ def _readiness(instance: JsonObject, now: datetime) -> str:
         return f"not ready{since}: {reason}" + (f": {message}" if message else "")
     waiting = not_in_force(instance)
     return f"Ready ({reason})" + (f"; not in force: {waiting}" if waiting else "")
-
-
-def _condition(instance: JsonObject, kind: str) -> JsonObject:
-    conditions = (instance.get("status") or {}).get("conditions") or []
-    return next((one for one in conditions if one.get("type") == kind), {})
 
 
 def _essence(message: str) -> str:
@@ -139,10 +134,11 @@ def _since(moment: object, now: datetime, form: str) -> str:
 def _scheduled_at(instance: JsonObject) -> str:
     """Return when the run that is scheduled was, by what the API server has on record."""
     metadata = instance["metadata"]
+    # No field has the time. The API server notes who last changed the uid of the run, and when.
     times = [
-        str(one.get("time") or "")
-        for one in metadata.get("managedFields") or []
-        if "f:uid" in _field(_field(one.get("fieldsV1"), "f:spec"), "f:planExecution")
+        str(manager.get("time") or "")
+        for manager in metadata.get("managedFields") or []
+        if "f:uid" in _field(_field(manager.get("fieldsV1"), "f:spec"), "f:planExecution")
     ]
     # Of a run that the reconciler was told of otherwise there is no time but for the first one.
     first = "" if entries(instance) else str(metadata.get("creationTimestamp") or "")
@@ -150,5 +146,5 @@ def _scheduled_at(instance: JsonObject) -> str:
 
 
 def _field(fields: object, name: str) -> JsonObject:
-    found = fields.get(name) if isinstance(fields, dict) else None
-    return found if isinstance(found, dict) else {}
+    field = fields.get(name) if isinstance(fields, dict) else None
+    return field if isinstance(field, dict) else {}

@@ -5,9 +5,11 @@ as far as there is room, from the nearest to the farthest. What is left out is c
 """
 
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from enum import IntEnum
+from itertools import groupby
 from typing import TextIO
 
 from kubectl_kudo.reading.instance_state import suspension
@@ -38,8 +40,6 @@ _PHASE, _STEP, _EXPLANATION = 1, 2, 3
 _NEAR = 8
 """Steps that run whose distance counts."""
 _CONTINUED = "  "
-
-
 _NOTHING: Explanations = {}
 
 
@@ -109,7 +109,7 @@ def _step(node: Node, state: JsonObject, explained: Iterable[Explanation]) -> It
 
 
 def _explained(explanations: Iterable[Explanation], depth: int) -> Iterator[Row]:
-    return (Row(str(one), depth, Rank.EXPLANATION) for one in explanations)
+    return (Row(str(line), depth, Rank.EXPLANATION) for line in explanations)
 
 
 def _is_running(state: JsonObject) -> bool:
@@ -118,27 +118,23 @@ def _is_running(state: JsonObject) -> bool:
 
 def fitted(rows: Iterable[Row], columns: int, height: int) -> list[Line]:
     """Return lines of less than `columns` cells, `height` of them at most."""
+    # A line that fills the last column makes some terminals go to the next line.
     width = max(columns - 1, _NARROWEST)
-    found = list(rows)
-    lines = [_wrapped(row, width) for row in found]
-    order = _by_importance(found)
-    musts = sum(row.rank is Rank.RUNNING for row in found)
-    fits = _most(lambda count: len(_laid_out(found, lines, set(order[:count]))) <= height, order)
-    if fits >= musts:
-        return _laid_out(found, lines, set(order[:fits]))
-    return _cut([found[index] for index in sorted(order[:musts])], width, height)
-
-
-def _most(fits: Callable[[int], bool], order: Sequence[int]) -> int:
-    """Return how many of the rows, the most important first, have room."""
-    low, high = 0, len(order)
-    while low < high:
-        middle = (low + high + 1) // 2
-        if fits(middle):
-            low = middle
+    rows = list(rows)
+    lines = [_wrapped(row, width) for row in rows]
+    order = _by_importance(rows)
+    musts = sum(row.rank is Rank.RUNNING for row in rows)
+    # How many of the rows, the most important first, have room: one row more never takes less.
+    fitting, high = 0, len(order)
+    while fitting < high:
+        middle = (fitting + high + 1) // 2
+        if len(_laid_out(rows, lines, set(order[:middle]))) <= height:
+            fitting = middle
         else:
             high = middle - 1
-    return low
+    if fitting >= musts:
+        return _laid_out(rows, lines, set(order[:fitting]))
+    return _cut([rows[index] for index in sorted(order[:musts])], width, height)
 
 
 def _wrapped(row: Row, width: int) -> list[Line]:
@@ -158,33 +154,26 @@ def _by_importance(rows: Sequence[Row]) -> list[int]:
 
 
 def _laid_out(rows: Sequence[Row], lines: Sequence[list[Line]], kept: Set[int]) -> list[Line]:
-    """Return the lines of rows, with one line in place of those that are left out."""
-    found: list[Line] = []
-    left_out: list[Row] = []
-    for index, row in enumerate(rows):
-        if index in kept:
-            found += _gap(left_out)
-            left_out = []
-            found += lines[index]
+    """Return the lines of rows, with one line in place of neighbours that are left out."""
+    result: list[Line] = []
+    for is_kept, group in groupby(range(len(rows)), lambda index: index in kept):
+        indices = list(group)
+        if is_kept:
+            result += [line for index in indices for line in lines[index]]
         else:
-            left_out.append(row)
-    return found + _gap(left_out)
-
-
-def _gap(left_out: Sequence[Row]) -> list[Line]:
-    if not left_out:
-        return []
-    return [Line("  " * left_out[0].depth + f"… {len(left_out)} more")]
+            indent = "  " * rows[indices[0]].depth
+            result.append(Line(f"{indent}… {len(indices)} more"))
+    return result
 
 
 def _cut(rows: Sequence[Row], width: int, height: int) -> list[Line]:
     """Return what must be there in too little room: fewer lines of each row, then fewer rows."""
     lines = [_wrapped(row, width) for row in rows]
     for most in range(height, 0, -1):
-        short = [_shortened(one, most, width) for one in lines]
+        short = [_shortened(wrapped, most, width) for wrapped in lines]
         if sum(map(len, short)) <= height:
-            return [line for one in short for line in one]
-    first = [_shortened(one, 1, width)[0] for one in lines[: max(height - 1, 1)]]
+            return [line for wrapped in short for line in wrapped]
+    first = [_shortened(wrapped, 1, width)[0] for wrapped in lines[: max(height - 1, 1)]]
     left_out = len(lines) - len(first)
     return [*first, Line(f"… {left_out} more")][:height]
 
@@ -237,25 +226,19 @@ class Picture:
             return
         columns, rows = self._size()
         elapsed = f"elapsed time {int(self._clock() - self._start)}s"
-        shown = rows_of(self._instance, self._plans, self._below(self._instance))
+        # Below the steps stand the tasks that run before what they wait for.
+        now = self._now()
+        below: dict[str, list[Explanation]] = defaultdict(list)
+        for part, tasks in details(self._instance, now).items():
+            below[part] += tasks
+        if limit := self._limits.next(self._instance, now):
+            below[limit.part].append(Explanation(limit.text))
+        for part, texts in self._explanations.items():
+            below[part] += texts
+        shown = rows_of(self._instance, self._plans, below)
         # The last row of the terminal is where the cursor stands below the picture.
         lines = fitted(shown, columns, max(rows - 2, 1))
         self._view.draw([*lines, Line(elapsed)])
 
     def close(self, *, keep: bool = True) -> None:
         self._view.close(keep=keep)
-
-    def _below(self, instance: JsonObject) -> Explanations:
-        """Return what stands below the plan, its phases and steps.
-
-        The limit that comes first; of steps the tasks that run, and what they wait for.
-        """
-        now = self._now()
-        tasks, known = details(instance, now), self._explanations
-        ahead = self._limits.ahead(instance, now)
-        limit = {ahead.part: [Explanation(ahead.text)]} if ahead else {}
-        found: tuple[Explanations, ...] = (tasks, limit, known)
-        return {
-            part: [one for each in found for one in each.get(part, ())]
-            for part in {*tasks, *limit, *known}
-        }

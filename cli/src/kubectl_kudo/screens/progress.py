@@ -77,36 +77,55 @@ class Lines:
         self._running: JsonObject | None = None
         self._paused = False
         self._failures: dict[tuple[str, str, str], int] = {}
-        self._seen: dict[tuple[str, str], tuple[str, str]] = {}
+        self._shown: dict[tuple[str, str], tuple[str, str]] = {}
         self._explained: set[tuple[str, str]] = set()
-        self._told_limits: set[tuple[str, str, str]] = set()
+        self._shown_limits: set[tuple[str, str, str]] = set()
         self._over: set[str] | None = None
 
     def show(self, instance: JsonObject | None) -> None:
         if instance is None:
             return
         if self._over is None:
-            known = entries(instance).values()
-            self._over = {_uid(one) for one in known if status_of(one) in TERMINAL}
-        self._show_pause(instance)
+            ended = [e for e in entries(instance).values() if status_of(e) in TERMINAL]
+            self._over = set(map(_uid, ended))
+        if is_suspended(instance) != self._paused:
+            self._paused = not self._paused
+            name = instance["metadata"]["name"]
+            if self._paused:
+                self._write(f"instance {name} is {suspension(instance)}: {MEANING}")
+            else:
+                self._write(f"instance {name} is no longer suspended")
         self._running = None
         plan, run = shown_plan(instance) or "", active(instance)
         entry = entries(instance).get(plan)
+        # The entry of a plan stays that of its former run until the reconciler begins the new one.
         if entry is None or _uid(entry) in self._over or (run and run.uid != _uid(entry)):
             return
         self._running = instance
+        uid = _uid(entry)
         for name, part in parts(plan, entry):
-            self._show_part(_uid(entry), name, part)
-        self._show_retries(_uid(entry), instance)
-        self._show_limit(_uid(entry), instance)
+            status, message = status_of(part), message_of(part)
+            last_status, last_message = self._shown.get((uid, name), (PENDING, ""))
+            if status != NEVER_RUN and (last_status != status or message not in {"", last_message}):
+                self._shown[uid, name] = status, message
+                self._write(f"{name} {status}{f' ({printable(message)})' if message else ''}")
+        for task in running_tasks(instance):
+            key = uid, task.step, task.name
+            if task.failures > self._failures.get(key, 0):
+                self._write(f"{task.step}: {task.text(self._now())}")
+            self._failures[key] = task.failures
+        limit = self._limits.next(instance, self._now())
+        if limit is not None and (uid, limit.part, limit.limit) not in self._shown_limits:
+            self._shown_limits.add((uid, limit.part, limit.limit))
+            self._write(f"{limit.part}: {limit.text}")
 
     def explain(self, explanations: Explanations) -> None:
-        for name, found in explanations.items():
-            for one in found:
+        for name, lines in explanations.items():
+            for line in lines:
                 # Without its age, so that an event that is repeated is told once.
-                if (name, one.text) not in self._explained:
-                    self._explained.add((name, one.text))
-                    self._write(f"{name}: {printable(one.text)}")
+                if (name, line.text) not in self._explained:
+                    self._explained.add((name, line.text))
+                    self._write(f"{name}: {printable(line.text)}")
 
     def tick(self) -> None:
         if self._running is None or self._clock() - self._last < _SILENCE:
@@ -115,46 +134,14 @@ class Lines:
             self._write(f"still {pause}")
             return
         now = self._now()
-        for name, found in details(self._running, now).items():
-            for one in found:
-                self._write(f"{name}: {one.text}")
-        if ahead := self._limits.ahead(self._running, now):
-            self._write(f"{ahead.part}: {ahead.text}")
+        for name, lines in details(self._running, now).items():
+            for line in lines:
+                self._write(f"{name}: {line.text}")
+        if limit := self._limits.next(self._running, now):
+            self._write(f"{limit.part}: {limit.text}")
 
     def close(self, *, keep: bool = True) -> None:
         pass
-
-    def _show_pause(self, instance: JsonObject) -> None:
-        if is_suspended(instance) == self._paused:
-            return
-        self._paused = not self._paused
-        name = instance["metadata"]["name"]
-        if self._paused:
-            self._write(f"instance {name} is {suspension(instance)}: {MEANING}")
-        else:
-            self._write(f"instance {name} is no longer suspended")
-
-    def _show_retries(self, uid: str, instance: JsonObject) -> None:
-        for task in running_tasks(instance):
-            key = uid, task.step, task.name
-            if task.failures > self._failures.get(key, 0):
-                self._write(f"{task.step}: {task.text(self._now())}")
-            self._failures[key] = task.failures
-
-    def _show_limit(self, uid: str, instance: JsonObject) -> None:
-        ahead = self._limits.ahead(instance, self._now())
-        if ahead is None or (uid, ahead.part, ahead.limit) in self._told_limits:
-            return
-        self._told_limits.add((uid, ahead.part, ahead.limit))
-        self._write(f"{ahead.part}: {ahead.text}")
-
-    def _show_part(self, uid: str, name: str, part: JsonObject) -> None:
-        status, message = status_of(part), message_of(part)
-        before, said = self._seen.get((uid, name), (PENDING, ""))
-        if status == NEVER_RUN or (before == status and message in {"", said}):
-            return
-        self._seen[uid, name] = status, message
-        self._write(f"{name} {status}{f' ({printable(message)})' if message else ''}")
 
     def _write(self, text: str) -> None:
         self._last = self._clock()

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from kubectl_kudo.reading.events import warnings_of
 from kubectl_kudo.reading.explanations import Waiting, explanations, waiting_steps
-from kubectl_kudo.reading.instance_state import after_waiting, is_suspended, see_why
+from kubectl_kudo.reading.instance_state import flags_of, is_deleting, is_suspended, see_why
 from kubectl_kudo.reading.outcome import (
     Outcome,
     State,
@@ -29,8 +29,6 @@ from kubectl_kudo.session.terminal import continued, is_dumb
 from kubeio.backoff import Backoff
 from kubeio.client import Client
 from kubeio.errors import ConnectionLost, Gone, KubeError, ServerError, TooManyRequests
-
-_TRANSIENT = (ConnectionLost, Gone, ServerError, TooManyRequests)
 
 
 async def observe(
@@ -66,13 +64,13 @@ async def _until_lost(
     client: Client, namespace: str, name: str
 ) -> AsyncGenerator[JsonObject | None, None]:
     only = f"metadata.name={name}"
-    found = await client.list(INSTANCES, namespace=namespace, field_selector=only)
-    yield found.items[0] if found.items else None
+    listing = await client.list(INSTANCES, namespace=namespace, field_selector=only)
+    yield listing.items[0] if listing.items else None
     watch = client.watch(
         INSTANCES,
         namespace=namespace,
         field_selector=only,
-        resource_version=found.resource_version,
+        resource_version=listing.resource_version,
     )
     async with aclosing(watch) as events:
         async for event in events:
@@ -80,6 +78,8 @@ async def _until_lost(
                 yield None if event.type == "DELETED" else event.object
 
 
+_TRANSIENT = (ConnectionLost, Gone, ServerError, TooManyRequests)
+"""Errors of a watch that pass: Gone as well, since the list before the next watch is a new one."""
 _EXPLAIN_SECONDS = 5.0
 """Time between two looks at the objects that steps wait for."""
 _GIVE_UP_SECONDS = 5.0
@@ -128,9 +128,10 @@ async def wait_for(
     wait = _Wait(target, outcome_of, progress)
     try:
         async with asyncio.timeout(limit or None), asyncio.TaskGroup() as tasks:
-            ticker = tasks.create_task(_tick(progress), name="ticker")
+            ticker = tasks.create_task(wait.tick(), name="ticker")
             explainer = tasks.create_task(wait.explain(session), name="explainer")
             await wait.until_over(session)
+            # Neither ends by itself, and a task group waits for its tasks.
             ticker.cancel()
             explainer.cancel()
     except TimeoutError:
@@ -144,11 +145,11 @@ async def wait_for(
         talk(f"\nStopped waiting for instance {target.key}. {wait.how_to_go_on()}")
         raise
     if wait.outcome.state is State.FAILED:
-        told = wait.outcome.text
-        warnings = await warnings_of(session, wait.instance, wait.target.uid, told=told)
+        failure = wait.outcome.text
+        warnings = await warnings_of(session, wait.instance, wait.target.uid, shown=failure)
         explained = await wait.explanation(session)
         advice = see_why(wait.target.key) if wait.instance is not None else ""
-        text = _joined(continued(told), warnings, explained, advice)
+        text = _joined(continued(failure), warnings, explained, advice)
         raise CliError(text, code=ExitCode.PLAN_FAILED)
     return End(wait.instance, wait.target.uid)
 
@@ -176,12 +177,25 @@ class _Wait:
                     return
 
     def how_to_go_on(self) -> str:
-        return after_waiting(
-            self.target.key,
-            deleting=self.outcome_of is outcome_of_removal,
-            cancelled=self.outcome_of is outcome_of_cancel,
-            suspended=self.instance is not None and is_suspended(self.instance),
+        """Return what becomes of the run, and the commands to see and to cancel it."""
+        key, flags = self.target.key, flags_of(self.target.key)
+        if self.outcome_of is outcome_of_removal:
+            return f"The deletion goes on in the cluster.\n{see_why(key)}"
+        if self.outcome_of is outcome_of_cancel:
+            return f"The plan stays cancelled.\nSee its end: kubectl kudo plan wait {flags}"
+        if self.instance is not None and is_suspended(self.instance):
+            goes_on = f"when the instance is resumed: kubectl kudo resume {flags}"
+        else:
+            goes_on = "in the cluster."
+        return (
+            f"The plan goes on {goes_on}\n{see_why(key)}\n"
+            f"See it: kubectl kudo plan wait {flags}\nCancel it: kubectl kudo plan cancel {flags}"
         )
+
+    async def tick(self) -> None:
+        while True:
+            await asyncio.sleep(1.0)
+            self.progress.tick()
 
     async def explain(self, session: Session) -> None:
         """Show what steps wait for, until cancelled; nothing is read for a run that goes on."""
@@ -193,29 +207,24 @@ class _Wait:
         """Return what the steps of the run waited for, as further lines of an error."""
         try:
             async with asyncio.timeout(_GIVE_UP_SECONDS):
-                found = await explanations(session, self._waiting_steps())
+                by_step = await explanations(session, self._waiting_steps())
         except TimeoutError:
             return ""
-        texts = dict.fromkeys(str(one) for each in found.values() for one in each)
+        # Steps that wait for the same object have the same lines.
+        texts = dict.fromkeys(str(line) for lines in by_step.values() for line in lines)
         return "\n".join(f"  {text}" for text in texts)
 
     def _waiting_steps(self) -> list[Waiting]:
         if self.instance is None:
             return []
-        found = entry_of(self.instance, self.target.uid)
-        if found is not None:
-            return waiting_steps(self.instance, found[0])
+        recorded = entry_of(self.instance, self.target.uid)
+        if recorded is not None:
+            return waiting_steps(self.instance, recorded[0])
         run = active(self.instance)
-        if run is None or not self.instance["metadata"].get("deletionTimestamp"):
+        if run is None or not is_deleting(self.instance):
             return []
         # The cleanup plan was not known when the wait for a deletion began.
         return waiting_steps(self.instance, run.plan)
-
-
-async def _tick(progress: Progress) -> None:
-    while True:
-        await asyncio.sleep(1.0)
-        progress.tick()
 
 
 async def shown_on_stderr(session: Session, instance: JsonObject) -> Progress:
@@ -264,8 +273,8 @@ async def wait_and_show(
 
 async def tell_warnings(session: Session, end: End) -> None:
     """Tell the Warnings of a run that succeeded, such as a field that was left out."""
-    found = entry_of(end.instance, end.uid) if end.instance else None
-    if found is not None and status_of(found[1]) == COMPLETE:
+    recorded = entry_of(end.instance, end.uid) if end.instance else None
+    if recorded is not None and status_of(recorded[1]) == COMPLETE:
         warnings = await warnings_of(session, end.instance, end.uid)
         if warnings:
             talk(warnings)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_kudo.reading.run_progress import LimitAhead, TimeLimits
+from kubectl_kudo.reading.run_progress import NextLimit, TimeLimits
 from kubectl_kudo.screens.picture import Picture
 from kubectl_kudo.screens.progress import Lines
 from tests.unit.cli.conftest import VERSION, Cli, running
@@ -99,38 +99,38 @@ def task(obj: JsonObject) -> JsonObject:
 def test_the_limit_that_comes_first_is_told_at_what_it_is_a_limit_of(
     limits: dict[str, str], part: str, text: str
 ) -> None:
-    ahead = TimeLimits(version(**limits)).ahead(instance(), NOW)
-    assert ahead is not None
-    assert (ahead.part, ahead.text) == (part, text)
+    upcoming = TimeLimits(version(**limits)).next(instance(), NOW)
+    assert upcoming is not None
+    assert (upcoming.part, upcoming.text) == (part, text)
 
 
 def test_the_default_of_the_instance_is_named_and_read_anew() -> None:
     limits = TimeLimits(version())
-    assert limits.ahead(instance(), NOW) is None
+    assert limits.next(instance(), NOW) is None
     limit = "timeout 5m of plan deploy, from spec.planTimeout"
-    found = limits.ahead(instance(planTimeout="5m"), NOW)
-    assert found == LimitAhead("deploy", limit, f"times out in 109s ({limit})")
-    found = limits.ahead(instance(planTimeout="1h"), NOW)
+    found = limits.next(instance(planTimeout="5m"), NOW)
+    assert found == NextLimit("deploy", limit, f"times out in 109s ({limit})")
+    found = limits.next(instance(planTimeout="1h"), NOW)
     assert found is not None
     assert found.text.startswith("times out in 56m (timeout 1h of plan deploy")
 
 
 def test_no_more_is_left_than_the_whole_limit() -> None:
-    ahead = TimeLimits(version(plan="10m")).ahead(instance(), BEGAN - timedelta(seconds=30))
-    assert ahead is not None
-    assert ahead.text == "times out in 10m (timeout 10m of plan deploy)"
+    upcoming = TimeLimits(version(plan="10m")).next(instance(), BEGAN - timedelta(seconds=30))
+    assert upcoming is not None
+    assert upcoming.text == "times out in 10m (timeout 10m of plan deploy)"
 
 
 def test_progress_and_pauses_move_a_limit() -> None:
     obj = instance()
     task(obj)["progressedAt"] = "2030-05-06T07:03:00Z"
-    ahead = TimeLimits(version(deadline="5m")).ahead(obj, NOW)
-    assert ahead is not None
-    assert ahead.text.startswith("times out in 4m49s (")
+    upcoming = TimeLimits(version(deadline="5m")).next(obj, NOW)
+    assert upcoming is not None
+    assert upcoming.text.startswith("times out in 4m49s (")
     next(parts(obj))["suspendedSeconds"] = 60
-    ahead = TimeLimits(version(plan="5m")).ahead(obj, NOW)
-    assert ahead is not None
-    assert ahead.text.startswith("times out in 2m49s (")
+    upcoming = TimeLimits(version(plan="5m")).next(obj, NOW)
+    assert upcoming is not None
+    assert upcoming.text.startswith("times out in 2m49s (")
 
 
 def suspended(obj: JsonObject) -> None:
@@ -161,33 +161,33 @@ def without_status(obj: JsonObject) -> None:
     "change",
     [suspended, not_resumed_yet, scheduled_anew, upgraded, complete, without_status],
 )
-def test_none_is_ahead_of_a_run_that_does_not_go_on(change: Any) -> None:
+def test_no_limit_comes_for_a_run_that_does_not_go_on(change: Any) -> None:
     obj = instance()
     change(obj)
-    assert TimeLimits(version(plan="10m", step="5m")).ahead(obj, NOW) is None
+    assert TimeLimits(version(plan="10m", step="5m")).next(obj, NOW) is None
 
 
 @pytest.mark.parametrize(
     "unreadable", [{"plan": "soon"}, {"step": "0s"}, {"task": "-1m"}, {"plan": "1h", "phase": "x"}]
 )
 def test_limits_that_cannot_be_read_are_not_told(unreadable: dict[str, str]) -> None:
-    assert TimeLimits(version(**unreadable)).ahead(instance(), NOW) is None
+    assert TimeLimits(version(**unreadable)).next(instance(), NOW) is None
 
 
 def test_neither_is_one_of_a_version_or_an_entry_that_cannot_be_read() -> None:
     broken = version(plan="10m")
     broken["spec"]["parameters"] = "none"
-    assert TimeLimits(broken).ahead(instance(), NOW) is None
+    assert TimeLimits(broken).next(instance(), NOW) is None
     obj = instance()
     next(parts(obj))["suspendedSeconds"] = "long"
-    assert TimeLimits(version(plan="10m")).ahead(obj, NOW) is None
-    assert TimeLimits().ahead(instance(planTimeout="5m"), NOW) is None
+    assert TimeLimits(version(plan="10m")).next(obj, NOW) is None
+    assert TimeLimits().next(instance(planTimeout="5m"), NOW) is None
 
 
 def test_a_plan_that_the_version_does_not_have_has_no_default() -> None:
     other = version(step="5m")
     other["spec"]["plans"] = {"brew": other["spec"]["plans"]["deploy"]}
-    assert TimeLimits(other).ahead(instance(planTimeout="5m"), NOW) is None
+    assert TimeLimits(other).next(instance(planTimeout="5m"), NOW) is None
 
 
 @given(st.text(), st.text(), st.text())
@@ -196,8 +196,8 @@ def test_nothing_that_somebody_wrote_ends_a_wait(began: str, limit: str, name: s
     for part in (*parts(obj), task(obj)):
         part["startedAt"] = began
     step(obj)["name"] = name
-    ahead = TimeLimits(named).ahead(obj, NOW)
-    assert ahead is None or ahead.text.isprintable()
+    upcoming = TimeLimits(named).next(obj, NOW)
+    assert upcoming is None or upcoming.text.isprintable()
 
 
 # Where it is shown
@@ -312,9 +312,9 @@ def test_models_are_imported_only_for_a_run_that_has_limits() -> None:
         "import json, sys; from datetime import UTC, datetime\n"
         "from kubectl_kudo.reading.run_progress import TimeLimits\n"
         f"version, instance = json.loads({json.dumps(json.dumps([version(), instance()]))})\n"
-        "assert TimeLimits(version).ahead(instance, datetime.now(UTC)) is None\n"
+        "assert TimeLimits(version).next(instance, datetime.now(UTC)) is None\n"
         "assert not {'pydantic', 'kudo.api.base', 'kudo.plans.execution'} & {*sys.modules}\n"
         "instance['spec']['planTimeout'] = '1m'\n"
-        "assert TimeLimits(version).ahead(instance, datetime.now(UTC))\n"
+        "assert TimeLimits(version).next(instance, datetime.now(UTC))\n"
     )
     assert "kudo.plans.execution" in imported(code)
