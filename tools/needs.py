@@ -14,7 +14,7 @@ from typing import Final
 from kudo_cluster.errors import BuildError
 from kudo_cluster.node import needs as node_needs
 from kudo_cluster.programs import binaries, golang
-from tools.images.needs import PACKAGES as IMAGES
+from tools.images.commands import PACKAGES as IMAGES
 
 _PROMETHEUS: Final = {"prometheus": "prometheus", "promtool": "prometheus"}
 _NODE: Final = node_needs.PACKAGES

@@ -21,7 +21,7 @@ from kubeio.client import Client
 from kubeio.connection.config import load_config
 from kubeio.resource import Resource
 from kudo.api import bounds, names
-from kudo_cluster.control_plane.ports import free_ports
+from kudo_cluster.control_plane.network import free_ports
 from kudo_cluster.installation import Service
 from kudo_reconciler.objects.cached_objects import reduced
 from kudo_webhook.routes import MUTATE_PATH

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kudo_cluster import Cluster
-from kudo_cluster.control_plane.ports import free_ports
+from kudo_cluster.control_plane.network import free_ports
 from kudo_cluster.errors import ClusterError
 from kudo_cluster.installation import Service
-from kudo_cluster.processes.supervision import Supervision
+from kudo_cluster.processes.process import Supervision
 from kudo_cluster.progress import Progress
 from tests.bench.measure.profiling import Profiles
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from kudo_cluster import Cluster, ClusterError, state
-from kudo_cluster.node import cgroups
+from kudo_cluster.node.real import CGROUP_PREFIX
 from kudo_cluster.processes.process import Process, wait_until_gone
 from kudo_cluster.progress import silent
 from kudo_cluster.state import State
@@ -66,7 +66,7 @@ def _busy(cluster: Cluster, cache: Path) -> Traces:
 
 def _traces(directory: Path, found: State) -> Traces:
     assert found.sandbox is not None
-    group = f"{cgroups.PREFIX}{found.sandbox.pid}"
+    group = f"{CGROUP_PREFIX}{found.sandbox.pid}"
     inhabitants = _inhabitants(found.sandbox, f"/{group}/")
     return Traces(directory, inhabitants, f"kudo-{found.server.split('.')[2]}", group)
 

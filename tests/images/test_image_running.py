@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.images.conftest import IMAGES
-from tools.images import confined
+from tools.images import archive as confined
 from tools.images.archive import Archive
 
 _PYTHON = "/opt/kudo/bin/python"

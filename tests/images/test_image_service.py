@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.images import confined
+from tools.images import archive as confined
 from tools.images.archive import Archive
 
 _SECONDS = 60

@@ -26,8 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kudo_cluster.processes.process import Process
-from kudo_cluster.processes.supervision import Supervision
+from kudo_cluster.processes.process import Process, Supervision
 from kudo_cluster.processes.supervisor import die_with_parent
 
 PROGRAMS = {

@@ -19,13 +19,12 @@ from kudo_cluster.programs import binaries
 from kudo_cluster.progress import Progress, default
 from tools import needs
 from tools.compose import engine, project, stand_ins
-from tools.compose.engine import Engine
-from tools.compose.errors import ComposeError
+from tools.compose.engine import ComposeError, Engine
 from tools.compose.project import Project
 from tools.compose.use import COMMANDS, INSTANCE, Use
 from tools.images import __main__ as images
 from tools.images.archive import Archive
-from tools.images.errors import DeliveryError
+from tools.images.commands import DeliveryError
 from tools.images.version import REVISION, ROOT, current
 
 OURS = ("webhook", "reconciler")

@@ -9,18 +9,42 @@ import contextlib
 import json
 import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
 from kudo_cluster.layout import Layout
-from kudo_cluster.node import cgroups
-from kudo_cluster.processes.process import Process
+from kudo_cluster.node.real import sweep_cgroups
+from kudo_cluster.processes.process import Process, Supervision
 from kudo_cluster.processes.sandbox import PATH, Sandbox
-from kudo_cluster.processes.supervision import Supervision
-from tools.compose.errors import ComposeError
-from tools.compose.waiting import until
+
+
+class ComposeError(Exception):
+    """Something is missing, or did not happen; the text says what, and what to do."""
+
+
+_POLL = 0.5
+
+
+def until(what: str, problem: Callable[[], str | None], seconds: float) -> None:
+    """Wait until `problem` returns None.
+
+    Args:
+        what: is waited for, such as `webhook is healthy`.
+        problem: returns why it is not so yet; a ComposeError that it raises ends the wait.
+        seconds: at most.
+
+    Raises:
+        ComposeError: time is over; the text has the last problem.
+    """
+    deadline = time.monotonic() + seconds
+    while (lacking := problem()) is not None:
+        if time.monotonic() > deadline:
+            raise ComposeError(f"not within {seconds:.0f} s: {what}; the last state: {lacking}")
+        time.sleep(_POLL)
+
 
 _START_SECONDS = 120
 _TAIL = 25
@@ -120,7 +144,7 @@ def running(directory: Path, checkout: Path) -> Iterator[Engine]:
         directory: an empty one, for its files.
         checkout: a directory that containers mount parts of.
     """
-    cgroups.sweep()
+    sweep_cgroups()
     layout = Layout(directory)
     layout.logs.mkdir()
     supervision = Supervision(layout.log("supervisor"), remove=directory)
@@ -131,7 +155,7 @@ def running(directory: Path, checkout: Path) -> Iterator[Engine]:
         yield engine
     finally:
         supervision.stop()
-        cgroups.sweep()
+        sweep_cgroups()
 
 
 def _start(layout: Layout, sandbox: Sandbox, supervision: Supervision) -> Process:

@@ -6,9 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tools.compose.engine import Engine
-from tools.compose.errors import ComposeError
-from tools.compose.waiting import until
+from tools.compose.engine import ComposeError, Engine, until
 
 _OVERRIDE = Path(__file__).with_name("override.yml")
 _NOT_LINKED = {".git", ".kudo", ".venv"}

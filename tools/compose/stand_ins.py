@@ -24,10 +24,10 @@ from kudo_cluster.control_plane.components import Ports
 from kudo_cluster.control_plane.network import LoopbackNetwork
 from kudo_cluster.control_plane.pki import Authority
 from kudo_cluster.layout import Layout
-from kudo_cluster.node import simulated, stages
+from kudo_cluster.node import simulated
+from kudo_cluster.node.simulated import write_stages
 from kudo_cluster.programs.binaries import Binaries
-from tools.compose.engine import Engine
-from tools.compose.errors import ComposeError
+from tools.compose.engine import ComposeError, Engine
 
 K3S, PROMETHEUS, GRAFANA = (
     f"kudo-compose-{name}:local" for name in ("k3s", "prometheus", "grafana")
@@ -113,7 +113,7 @@ def _k3s(root: Root, binaries: Binaries) -> None:
         hosts = (*components.server_hosts(_NETWORK), _NAME)
         authority = Authority.read(made.pki, startup.CA)
         authority.server("kube-apiserver", hosts).write(made.pki, "server")
-        stages.write(binaries.stock_stages, made.stages)
+        write_stages(binaries.stock_stages, made.stages)
         for path in sorted(made.root.rglob("*")):
             if path.is_file():
                 inside = _CLUSTER.root / path.relative_to(made.root)

@@ -11,9 +11,8 @@ from typing import Any
 import yaml
 
 from kudo_cluster.programs.binaries import Binaries
-from tools.compose.errors import ComposeError
+from tools.compose.engine import ComposeError, until
 from tools.compose.project import Project
-from tools.compose.waiting import until
 
 INSTANCE = "hello"
 COMMANDS = (

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from kudo_cluster.progress import Progress, default
-from tools.images import base, galera, needs, pip_settings, version
+from tools.images import base, commands, galera, pip_settings, version
+from tools.images.archive import measure
 from tools.images.buildah import Buildah, cache_directory
-from tools.images.errors import DeliveryError
-from tools.images.measure import measure
+from tools.images.commands import DeliveryError
 
 TARGETS = ("webhook", "reconciler", "cli")
 FURTHER = (galera.TARGET,)
@@ -34,7 +34,7 @@ def build(targets: Sequence[str], directory: Path, given_base: str | None, say: 
     Raises:
         DeliveryError: something is missing or failed.
     """
-    needs.check()
+    commands.check()
     directory.mkdir(parents=True, exist_ok=True)
     buildah = Buildah(cache_directory())
     if given_base is None:

@@ -7,8 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tools.images.commands import run
-from tools.images.errors import DeliveryError
+from tools.images.commands import DeliveryError, run
 
 
 def cache_directory() -> Path:

@@ -1,10 +1,15 @@
-"""Runs programs, and reports why one failed."""
+"""Runs programs, reports why one failed, and checks that all are installed that builds need."""
 
+import os
+import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from tools.images.errors import DeliveryError
+
+class DeliveryError(Exception):
+    """A step failed; the message, which is printed unchanged, says what happened and what to do."""
+
 
 _TAIL = 25
 
@@ -39,3 +44,32 @@ def run(
         end = "\n".join(output.strip().splitlines()[-_TAIL:])
         raise DeliveryError(f"{shown}\nfailed with exit code {done.returncode}:\n{end}")
     return done.stdout
+
+
+PACKAGES = {
+    "buildah": "buildah",
+    "debootstrap": "debootstrap",
+    "docker-compose": "docker-compose",
+    "setpriv": "util-linux",
+    "unshare": "util-linux",
+}
+"""The Debian package of each program."""
+
+
+def check(*, user: int | None = None, find: Callable[[str], str | None] = shutil.which) -> None:
+    """Raise DeliveryError, with what to do, unless images can be built here.
+
+    Args:
+        user: the uid that would build; by default that of this process.
+        find: returns the path of a program, None if there is none.
+    """
+    if missing := sorted({package for name, package in PACKAGES.items() if find(name) is None}):
+        raise DeliveryError(
+            "building images needs programs that are not installed. On Debian and Ubuntu: "
+            f"apt-get install --yes --no-install-recommends {' '.join(missing)}"
+        )
+    if (os.geteuid() if user is None else user) != 0:
+        raise DeliveryError(
+            "building images here needs root: run `sudo make images`. Where Docker is at hand, "
+            "nothing of this is needed: `docker build --target webhook .`"
+        )

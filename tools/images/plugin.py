@@ -23,8 +23,7 @@ from typing import Any
 import yaml
 
 from kudo_cluster.programs.golang import target
-from tools.images.commands import run
-from tools.images.errors import DeliveryError
+from tools.images.commands import DeliveryError, run
 from tools.images.version import ROOT, Version, current
 
 PROGRAM = "kubectl-kudo"

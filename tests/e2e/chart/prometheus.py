@@ -16,7 +16,7 @@ from pathlib import Path
 
 import yaml
 
-from kudo_cluster.control_plane.ports import free_ports
+from kudo_cluster.control_plane.network import free_ports
 from kudo_cluster.processes.process import wait_until_gone
 from tests.support.build import Json
 from tests.support.cluster.site import Site, wait_until

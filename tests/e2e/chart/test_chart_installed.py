@@ -9,7 +9,7 @@ from tests.e2e.chart.release import COMPONENTS, Release
 from tests.support.cluster.kubectl import Kubectl
 from tests.support.cluster.resources import INSTANCES
 from tests.support.cluster.world import World
-from tools.images.measure import measure
+from tools.images.archive import measure
 from tools.images.version import ROOT
 
 EXAMPLES = ("first-operator", "lifecycle/v1", "pipe-page", "parent-child")

@@ -6,7 +6,7 @@ import signal
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from kudo_cluster.control_plane.ports import free_ports
+from kudo_cluster.control_plane.network import free_ports
 from kudo_cluster.errors import ClusterError
 from kudo_cluster.installation import Installation, Service
 from tests.support.forwarding import write_kubeconfig

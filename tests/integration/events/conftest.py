@@ -9,7 +9,7 @@ import pytest
 from aiohttp import web
 
 from kubeio.connection.config import load_config
-from kudo_cluster.control_plane.ports import free_ports
+from kudo_cluster.control_plane.network import free_ports
 from kudo_cluster.installation import Service
 from tests.faults.injection.faults import Rules
 from tests.faults.injection.proxy import Proxy

@@ -11,7 +11,7 @@ import pytest
 from kubeio.client import Client
 from kubeio.errors import NotFound
 from kubeio.resource import Resource
-from kudo_cluster.control_plane.ports import free_ports
+from kudo_cluster.control_plane.network import free_ports
 from kudo_cluster.installation import LOOPBACK, Service
 from tests.integration.ha.balancing import balanced
 from tests.integration.ha.conftest import grant_lease

@@ -18,12 +18,12 @@ from kubeio.cache.reflector import Timing
 from kubeio.client import Client
 from kubeio.connection.config import load_config
 from kubeio.types import JsonObject
-from kudo_cluster.control_plane import components, health, kubeconfig, startup
+from kudo_cluster.control_plane import components, kubeconfig, startup
+from kudo_cluster.control_plane.api import health_problem
 from kudo_cluster.control_plane.components import Component, Ports
 from kudo_cluster.control_plane.network import LoopbackNetwork
 from kudo_cluster.layout import Layout
-from kudo_cluster.processes.process import Process
-from kudo_cluster.processes.supervision import Supervision
+from kudo_cluster.processes.process import Process, Supervision
 from kudo_cluster.programs import binaries
 from kudo_cluster.programs.binaries import Binaries
 from tests.integration.kubeio.conftest import CONFIG_MAP, until
@@ -72,7 +72,7 @@ class ControlPlane:
         log = self.layout.log(component.name)
         self.running.append(self.supervision.start(command, log, {"HOME": str(self.layout.root)}))
         authority = self.layout.pki / "ca.crt"
-        while await asyncio.to_thread(health.problem, component.health, authority):
+        while await asyncio.to_thread(health_problem, component.health, authority):
             assert self.running[-1].alive, log.read_text()
             await asyncio.sleep(0.1)
 

@@ -15,7 +15,7 @@ import pytest
 from kubeio.client import Client
 from kubeio.connection.config import load_config
 from kudo_cluster import Cluster
-from kudo_cluster.control_plane.ports import free_ports
+from kudo_cluster.control_plane.network import free_ports
 from kudo_cluster.layout import Layout
 from tests.integration.pipe.pipes import Kubelet, Pipes, serve_from
 from tests.support.cluster.world import World

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from kudo_cluster.control_plane.ports import free_ports
+from kudo_cluster.control_plane.network import free_ports
 from tests.integration.pipe.pipes import (
     POD,
     PODS,

@@ -18,7 +18,7 @@ from cryptography.x509.verification import PolicyBuilder, Store, VerificationErr
 from kubeio.client import Client
 from kubeio.connection.config import load_config
 from kubeio.errors import KubeError
-from kudo_cluster.control_plane.ports import free_ports
+from kudo_cluster.control_plane.network import free_ports
 from kudo_cluster.installation import Installation, Service
 from tests.integration.webhook import as_service
 from tests.integration.webhook.as_service import HOST, NAMESPACE, SECRETS

@@ -17,7 +17,7 @@ import pytest
 from cryptography import x509
 
 from kubeio.client import Client
-from kudo_cluster.control_plane.ports import free_ports
+from kudo_cluster.control_plane.network import free_ports
 from kudo_cluster.installation import Service
 from tests.integration.conftest import ROOT
 from tests.integration.webhook import as_service

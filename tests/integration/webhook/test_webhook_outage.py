@@ -14,7 +14,7 @@ import pytest
 from kubeio.client import Client
 from kubeio.connection.config import load_config
 from kubeio.resource import Resource
-from kudo_cluster.control_plane.ports import free_ports
+from kudo_cluster.control_plane.network import free_ports
 from kudo_cluster.installation import Installation
 from tests.bench import reviews
 from tests.bench.renewal import renew_under_load

@@ -14,9 +14,9 @@ import yaml
 
 from kudo_cluster import Cluster
 from kudo_cluster.cluster import Profile
-from kudo_cluster.control_plane.ports import free_ports
+from kudo_cluster.control_plane.network import free_ports
 from kudo_cluster.installation import Service
-from kudo_cluster.processes.supervision import Supervision
+from kudo_cluster.processes.process import Supervision
 from kudo_cluster.progress import Progress, silent
 from tools.chart.helm import CHART, NAMESPACE, RELEASE, Json, helm
 

@@ -12,7 +12,7 @@ import pytest
 
 from kudo_cluster import Cluster
 from kudo_cluster.installation import Installation
-from kudo_cluster.processes.supervision import Supervision
+from kudo_cluster.processes.process import Supervision
 from tests.support.prefork import Prefork
 
 ROOT = Path(__file__).resolve().parents[3]

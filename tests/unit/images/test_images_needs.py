@@ -2,8 +2,7 @@
 
 import pytest
 
-from tools.images.errors import DeliveryError
-from tools.images.needs import PACKAGES, check
+from tools.images.commands import PACKAGES, DeliveryError, check
 
 
 def everywhere(name: str) -> str | None:

@@ -7,9 +7,8 @@ import pytest
 import yaml
 
 from tools.compose.__main__ import SERVICES
-from tools.compose.errors import ComposeError
+from tools.compose.engine import ComposeError, until
 from tools.compose.use import COMMANDS
-from tools.compose.waiting import until
 from tools.images.version import ROOT
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kudo_cluster.control_plane.ports import free_ports
+from kudo_cluster.control_plane.network import free_ports
 from tests.support.cluster.shell import Shell
 from tests.support.cluster.world import World
 from tests.support.pages import missing, sections

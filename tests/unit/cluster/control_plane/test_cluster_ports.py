@@ -5,34 +5,34 @@ from dataclasses import asdict
 
 import pytest
 
-from kudo_cluster.control_plane import ports
+from kudo_cluster.control_plane import network
 from kudo_cluster.control_plane.components import Ports
 
 
 def test_a_listened_port_is_not_free() -> None:
     with socket.socket() as listener:
-        listener.bind((ports.LOOPBACK, 0))
+        listener.bind((network.LOOPBACK, 0))
         listener.listen()
-        assert not ports.is_free(listener.getsockname()[1])
+        assert not network.is_free(listener.getsockname()[1])
 
 
 def test_picked_ports_are_distinct_and_can_be_bound() -> None:
-    picked = ports.free_ports(20)
+    picked = network.free_ports(20)
     assert len(set(picked)) == 20
     for port in picked:
         with socket.socket() as listener:
-            listener.bind((ports.LOOPBACK, port))
+            listener.bind((network.LOOPBACK, port))
 
 
 def test_picked_ports_lie_below_the_range_of_outgoing_connections() -> None:
-    assert max(ports.CANDIDATES) < 32768
-    assert all(port in ports.CANDIDATES for port in ports.free_ports(5))
+    assert max(network.CANDIDATES) < 32768
+    assert all(port in network.CANDIDATES for port in network.free_ports(5))
 
 
 def test_picking_fails_when_no_port_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ports, "is_free", lambda _: False)
+    monkeypatch.setattr(network, "is_free", lambda _: False)
     with pytest.raises(OSError, match="fewer than 1 free ports"):
-        ports.free_ports(1)
+        network.free_ports(1)
 
 
 def test_a_cluster_has_a_port_of_its_own_for_each_listener() -> None:

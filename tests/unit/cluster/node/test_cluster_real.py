@@ -11,7 +11,7 @@ import pytest
 from kudo_cluster.control_plane.components import Component, Ports, apiserver
 from kudo_cluster.control_plane.network import NodeNetwork
 from kudo_cluster.layout import Layout
-from kudo_cluster.node import dns, real
+from kudo_cluster.node import real
 
 _NET = NodeNetwork(5)
 _INSIDE = ("nsenter", "--target=4711")
@@ -29,9 +29,7 @@ def _json(path: Path) -> Any:
     return json.loads(path.read_text())
 
 
-@pytest.mark.parametrize(
-    "describe", [real.containerd, dns.component, real.kubelet, real.kube_proxy]
-)
+@pytest.mark.parametrize("describe", [real.containerd, real.coredns, real.kubelet, real.kube_proxy])
 def test_the_programs_run_inside_and_are_asked_on_the_cable(
     layout: Layout, describe: Callable[[Layout, NodeNetwork, tuple[str, ...]], Component]
 ) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
-from kudo_cluster.node import stages
+from kudo_cluster.node import simulated
 
 _ADAPTED = ("node-heartbeat-with-lease", "node-initialize", "pod-ready", "pod-complete")
 
@@ -28,14 +28,14 @@ def _stock(directory: Path, *names: str) -> Path:
 
 
 def test_other_stock_stages_stay_as_they_are() -> None:
-    assert stages.adapt(_stage("pod-delete")) == _stage("pod-delete")
+    assert simulated.adapt(_stage("pod-delete")) == _stage("pod-delete")
 
 
 @pytest.mark.parametrize(
     ("name", "annotation"), [("pod-ready", "ready-delay"), ("pod-complete", "run-for")]
 )
 def test_an_annotation_delays_a_stock_stage(name: str, annotation: str) -> None:
-    adapted = stages.adapt(_stage(name))
+    adapted = simulated.adapt(_stage(name))
     expression = adapted["spec"]["delay"]["durationFrom"]["expressionFrom"]
     assert expression == f'.metadata.annotations["kwok.kudo.dev/{annotation}"]'
     assert adapted["spec"]["delay"]["durationMilliseconds"] == 0
@@ -44,7 +44,7 @@ def test_an_annotation_delays_a_stock_stage(name: str, annotation: str) -> None:
 
 def test_adapting_adds_conditions_and_leaves_the_original_alone() -> None:
     original = _stage("pod-ready")
-    expressions = stages.adapt(original)["spec"]["selector"]["matchExpressions"]
+    expressions = simulated.adapt(original)["spec"]["selector"]["matchExpressions"]
     assert expressions[0] == original["spec"]["selector"]["matchExpressions"][0]
     assert any("never-pulls" in expression["key"] for expression in expressions[1:])
     assert original == _stage("pod-ready")
@@ -52,7 +52,7 @@ def test_adapting_adds_conditions_and_leaves_the_original_alone() -> None:
 
 def test_one_file_holds_the_stock_stages_and_ours(tmp_path: Path) -> None:
     stock = _stock(tmp_path / "stock", *_ADAPTED, "pod-delete")
-    stages.write(stock, tmp_path / "all.yaml")
+    simulated.write_stages(stock, tmp_path / "all.yaml")
     documents = list(yaml.safe_load_all((tmp_path / "all.yaml").read_text()))
     names = [document["metadata"]["name"] for document in documents]
     assert set(names) == {
@@ -71,12 +71,12 @@ def test_one_file_holds_the_stock_stages_and_ours(tmp_path: Path) -> None:
 
 def test_a_stock_stage_that_is_missing_is_reported(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="lacks the stages pod-complete"):
-        stages.write(_stock(tmp_path / "stock", *_ADAPTED[:-1]), tmp_path / "all.yaml")
+        simulated.write_stages(_stock(tmp_path / "stock", *_ADAPTED[:-1]), tmp_path / "all.yaml")
 
 
 @pytest.mark.parametrize("name", ["node-initialize", "node-heartbeat-with-lease"])
 def test_a_node_that_shall_not_be_ready_is_left_alone_by_stock_stages(name: str) -> None:
-    adapted = stages.adapt(_stage(name))["spec"]
+    adapted = simulated.adapt(_stage(name))["spec"]
     [_, mark] = adapted["selector"]["matchExpressions"]
     assert mark == {
         "key": '.metadata.annotations["kwok.kudo.dev/not-ready"]',

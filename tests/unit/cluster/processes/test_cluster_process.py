@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kudo_cluster.control_plane.ports import is_free
+from kudo_cluster.control_plane.network import is_free
 from kudo_cluster.processes.process import Process, wait_until_gone
 
 Child = subprocess.Popen[bytes]

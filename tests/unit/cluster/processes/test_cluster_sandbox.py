@@ -7,8 +7,8 @@ import pytest
 
 from kudo_cluster.errors import ClusterError
 from kudo_cluster.layout import Layout
+from kudo_cluster.processes.process import Supervision
 from kudo_cluster.processes.sandbox import Sandbox
-from kudo_cluster.processes.supervision import Supervision
 
 
 @pytest.fixture

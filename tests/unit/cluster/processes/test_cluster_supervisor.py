@@ -13,9 +13,8 @@ from pathlib import Path
 import pytest
 
 from kudo_cluster.errors import ClusterError
-from kudo_cluster.processes import supervision
-from kudo_cluster.processes.process import Process, wait_until_gone
-from kudo_cluster.processes.supervision import Supervision
+from kudo_cluster.processes import process as supervision
+from kudo_cluster.processes.process import Process, Supervision, wait_until_gone
 
 _SLEEP = ["/bin/sleep", "1000"]
 _ENVIRONMENT = {"PATH": "/usr/bin:/bin", "GREETING": "hello"}
@@ -97,7 +96,7 @@ def test_a_detached_supervisor_goes_on_until_it_is_told_to_stop(tmp_path: Path) 
     program = f"""
 import json
 from pathlib import Path
-from kudo_cluster.processes.supervision import Supervision
+from kudo_cluster.processes.process import Supervision
 
 supervised = Supervision(Path({str(tmp_path)!r}) / "supervisor.log", remove=None)
 child = supervised.start({_SLEEP}, Path({str(tmp_path)!r}) / "log", {{}})
@@ -120,7 +119,7 @@ def test_a_parent_that_ends_takes_all_along_even_if_its_fork_holds_the_pipe(
     program = f"""
 import json, os, sys, time
 from pathlib import Path
-from kudo_cluster.processes.supervision import Supervision
+from kudo_cluster.processes.process import Supervision
 
 supervised = Supervision(Path({str(tmp_path)!r}) / "supervisor.log", remove=None)
 child = supervised.start({_SLEEP}, Path({str(tmp_path)!r}) / "log", {{}})

@@ -12,12 +12,13 @@ from pathlib import Path
 
 from kudo_cluster import progress, state
 from kudo_cluster.cluster import PROFILES, Cluster, kill
-from kudo_cluster.control_plane import health, kubeconfig, startup
+from kudo_cluster.control_plane import kubeconfig, startup
+from kudo_cluster.control_plane.api import health_problem
 from kudo_cluster.errors import ClusterError
 from kudo_cluster.layout import Layout
 from kudo_cluster.processes.process import Process
 from kudo_cluster.programs import binaries
-from kudo_cluster.run.command import run
+from kudo_cluster.run import run
 from kudo_cluster.state import Running
 
 _DESCRIPTION = """\
@@ -172,7 +173,7 @@ def _silent_row(name: str, process: Process) -> tuple[str, str, str, str]:
 def _row(directory: Path, running: Running) -> tuple[str, str, str, str]:
     if running.process.alive:
         ca = Layout(directory).pki / f"{startup.CA}.crt"
-        well = health.problem(running.health, ca) or "healthy"
+        well = health_problem(running.health, ca) or "healthy"
     else:
         well = "dead"
     return running.name, str(running.process.pid), str(running.port), well

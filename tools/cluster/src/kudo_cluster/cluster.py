@@ -4,7 +4,7 @@ etcd, kube-apiserver, kube-controller-manager and kube-scheduler run as processe
 free ports. There are two profiles of nodes:
 
 * ``control-plane``, without root: kwok simulates the nodes. Pods are scheduled and become ready,
-  but no container runs (node/stages.py has annotations that delay pods or make them fail).
+  but no container runs (node/simulated.py has annotations that delay pods or make them fail).
 * ``node``, with root: one real node, on which containers run (node/real.py).
 
 A cluster ends with the process that started it, unless it was detached; ``attach`` finds a detached
@@ -27,12 +27,11 @@ from kudo_cluster.control_plane.pki import Authority
 from kudo_cluster.control_plane.startup import Nodes, Startup
 from kudo_cluster.errors import ClusterError, PortTakenError
 from kudo_cluster.layout import Layout
-from kudo_cluster.node import cgroups, needs, readiness, real, simulated
-from kudo_cluster.node.real import RealNode
+from kudo_cluster.node import needs, readiness, real, simulated
+from kudo_cluster.node.real import RealNode, sweep_cgroups
 from kudo_cluster.node.simulated import SimulatedNodes
-from kudo_cluster.processes.process import wait_until_gone
+from kudo_cluster.processes.process import Supervision, wait_until_gone
 from kudo_cluster.processes.sandbox import Sandbox
-from kudo_cluster.processes.supervision import Supervision
 from kudo_cluster.programs import binaries, images
 from kudo_cluster.progress import Progress, announce
 from kudo_cluster.state import State
@@ -292,7 +291,7 @@ def kill(found: State) -> None:
         pids = ", ".join(str(process.pid) for process in left)
         raise ClusterError(f"these processes of cluster {found.name} did not end: {pids}")
     if found.sandbox is not None:
-        cgroups.sweep()
+        sweep_cgroups()
 
 
 def _remove_leftovers(layout: Layout, progress: Progress) -> None:

@@ -18,13 +18,12 @@ from string import Template
 from types import TracebackType
 from typing import Protocol, Self
 
+from kudo_cluster.control_plane.api import kubectl
 from kudo_cluster.control_plane.kubeconfig import Role
+from kudo_cluster.control_plane.network import free_ports
 from kudo_cluster.control_plane.pki import write_private
-from kudo_cluster.control_plane.ports import free_ports
 from kudo_cluster.errors import ClusterError
-from kudo_cluster.kubectl import kubectl
-from kudo_cluster.processes.process import Process, wait_until_gone
-from kudo_cluster.processes.supervision import Supervision
+from kudo_cluster.processes.process import Process, Supervision, wait_until_gone
 from kudo_cluster.progress import Progress, silent
 from kudo_cluster.tenancy import ENVIRONMENT, Tenancy, allow_tenant, give_rights
 

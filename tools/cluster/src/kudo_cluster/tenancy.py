@@ -12,8 +12,8 @@ from typing import Any, Final, Literal, Protocol
 
 import yaml
 
+from kudo_cluster.control_plane.api import Administered, kubectl
 from kudo_cluster.errors import ClusterError
-from kudo_cluster.kubectl import Administered, kubectl
 
 Tenancy = Literal["strict", "compat"]
 IMPERSONATOR: Final = "kudo-impersonator"

@@ -1,18 +1,19 @@
-"""A minimal Kubernetes client for the setup of a cluster.
+"""What the setup of a cluster needs of its API server: a minimal client, kubectl, health checks.
 
-It reads and patches objects, and applies the kinds that the setup creates with server-side apply.
-Tests and demo use kubeio or kubectl instead.
+The client reads and patches objects, and applies the kinds that the setup creates with server-side
+apply. Tests and demo use kubeio or kubectl instead.
 """
 
 import http.client
 import json
 import ssl
+import subprocess
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, Protocol
 from urllib.parse import urlsplit
 
-from kudo_cluster.errors import ApiError
+from kudo_cluster.errors import ApiError, ClusterError
 
 FIELD_MANAGER = "kudo-cluster"
 _TIMEOUT = 10.0
@@ -75,3 +76,54 @@ class Api:
         if response.status >= http.HTTPStatus.BAD_REQUEST:
             raise ApiError(method, path, response.status, answer.decode(errors="replace"))
         return json.loads(answer)
+
+
+_HEALTH_TIMEOUT = 2.0
+
+
+def health_problem(url: str, ca: Path) -> str | None:
+    """Return why the component at this URL is unhealthy, in one line; None if it is healthy."""
+    parts = urlsplit(url)
+    connection: http.client.HTTPConnection
+    try:
+        if parts.scheme == "https":
+            context = ssl.create_default_context(cafile=str(ca))
+            connection = http.client.HTTPSConnection(
+                parts.netloc, context=context, timeout=_HEALTH_TIMEOUT
+            )
+        else:
+            connection = http.client.HTTPConnection(parts.netloc, timeout=_HEALTH_TIMEOUT)
+        try:
+            connection.request("GET", parts.path)
+            response = connection.getresponse()
+            response.read()
+        finally:
+            connection.close()
+    except (OSError, http.client.HTTPException) as error:
+        return str(error) or type(error).__name__
+    return None if response.status == http.HTTPStatus.OK else f"HTTP {response.status}"
+
+
+class Administered(Protocol):
+    """A cluster with a kubeconfig of its administrator."""
+
+    def kubeconfig(self, role: Literal["admin"]) -> Path:
+        """Return the kubeconfig of a role."""
+
+    def binary(self, name: str) -> Path:
+        """Return the path of a program, such as kubectl."""
+
+
+def kubectl(cluster: Administered, *arguments: str, text: str | None = None) -> str:
+    """Run kubectl with `text` as its input, and return what it prints.
+
+    Raises:
+        ClusterError: it failed; the text is what it says.
+    """
+    command = [str(cluster.binary("kubectl")), f"--kubeconfig={cluster.kubeconfig('admin')}"]
+    done = subprocess.run(
+        [*command, *arguments], input=text, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise ClusterError(f"kubectl {arguments[0]} failed: {done.stderr.strip()}")
+    return done.stdout

@@ -9,8 +9,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 from kudo_cluster.control_plane.kubeconfig import path_of
-from kudo_cluster.control_plane.network import Network, service_of_the_server
-from kudo_cluster.control_plane.ports import LOOPBACK, free_ports
+from kudo_cluster.control_plane.network import LOOPBACK, Network, free_ports, service_of_the_server
 from kudo_cluster.layout import Layout
 
 

@@ -1,19 +1,49 @@
-"""The IP addresses of a cluster.
+"""The IP addresses and ports of a cluster.
 
 A cluster with simulated nodes uses the loopback interface only. A real node has its own network
 namespace, which a veth pair connects to the machine. All its addresses derive from one number, so
 that several nodes can run on one machine without changing each other's routes.
+
+A port counts as free if it could be bound a moment ago; another process may take it before it is
+used. Candidates therefore lie below the range of ephemeral ports (32768 and up by default), and a
+caller must be ready to start a component again with other ports.
 """
 
 import ipaddress
 import json
+import random
+import socket
 import subprocess
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
-from kudo_cluster.control_plane.ports import LOOPBACK
 from kudo_cluster.errors import ClusterError
+
+LOOPBACK = "127.0.0.1"
+CANDIDATES = range(20000, 30000)
+
+
+def is_free(port: int) -> bool:
+    """Return whether the port can be bound on the loopback interface now."""
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        try:
+            probe.bind((LOOPBACK, port))
+        except OSError:
+            return False
+    return True
+
+
+def free_ports(count: int) -> list[int]:
+    """Return distinct free ports, at random, so that clusters started together rarely collide."""
+    chosen: list[int] = []
+    for port in random.sample(CANDIDATES, len(CANDIDATES)):
+        if is_free(port):
+            chosen.append(port)
+            if len(chosen) == count:
+                return chosen
+    raise OSError(f"fewer than {count} free ports between {CANDIDATES[0]} and {CANDIDATES[-1]}")
+
 
 _NUMBERS = range(256)
 

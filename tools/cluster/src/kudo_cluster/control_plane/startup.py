@@ -13,16 +13,15 @@ from typing import Any, Protocol
 
 import yaml
 
-from kudo_cluster.control_plane import components, health, kubeconfig
-from kudo_cluster.control_plane.api import Api
+from kudo_cluster.control_plane import components, kubeconfig
+from kudo_cluster.control_plane.api import Api, health_problem
 from kudo_cluster.control_plane.components import Component, Ports
 from kudo_cluster.control_plane.network import Network
 from kudo_cluster.control_plane.pki import Authority, signing_key, write_private
 from kudo_cluster.errors import ApiError, ClusterError, PortTakenError, StartError
 from kudo_cluster.layout import Layout
-from kudo_cluster.processes.process import Process
+from kudo_cluster.processes.process import Process, Supervision
 from kudo_cluster.processes.sandbox import PATH
-from kudo_cluster.processes.supervision import Supervision
 from kudo_cluster.programs.binaries import Binaries
 from kudo_cluster.progress import Progress
 from kudo_cluster.state import Running, State
@@ -177,7 +176,7 @@ class Startup:
         """Wait until every component that was started is healthy."""
         ca = self.layout.pki / f"{CA}.crt"
         for running in self._running:
-            self._wait(running.name, functools.partial(health.problem, running.health, ca))
+            self._wait(running.name, functools.partial(health_problem, running.health, ca))
 
     def _wait(self, what: str, attempt: Callable[[], str | None]) -> None:
         """Repeat an attempt until it returns None."""

@@ -14,7 +14,7 @@ from typing import Any
 from kudo_cluster.control_plane import startup
 from kudo_cluster.control_plane.api import Api
 from kudo_cluster.errors import ApiError, ClusterError
-from kudo_cluster.node.stages import NOT_READY
+from kudo_cluster.node.simulated import NOT_READY
 
 TIMEOUT = 60.0
 """Seconds; the node lifecycle controller looks at nodes every five."""

@@ -2,27 +2,43 @@
 
 The control plane runs on this machine, outside of the namespaces. A veth pair connects both: the
 machine reaches pods and ClusterIPs, and pods reach the API server but nothing beyond this machine.
+
+CoreDNS listens on the node's address instead of a ClusterIP, so it needs neither kube-proxy nor a
+pod. It answers for Services, for pods of headless Services by their hostnames, and for addresses of
+pods. Names outside of the cluster do not exist.
 """
 
+import contextlib
 import json
+import os
 from pathlib import Path
 from string import Template
 from typing import Any
 
-from kudo_cluster.control_plane import network
+import yaml
+
+from kudo_cluster.control_plane import kubeconfig, network
 from kudo_cluster.control_plane.api import Api
 from kudo_cluster.control_plane.components import Component
-from kudo_cluster.control_plane.kubeconfig import path_of
+from kudo_cluster.control_plane.kubeconfig import Identity, path_of
 from kudo_cluster.control_plane.network import NodeNetwork
+from kudo_cluster.control_plane.pki import Authority
 from kudo_cluster.control_plane.startup import CA, NODE, Startup
 from kudo_cluster.layout import Layout
-from kudo_cluster.node import cgroups, dns, needs
-from kudo_cluster.processes.process import Process
+from kudo_cluster.node import needs
+from kudo_cluster.processes.process import Process, Supervision
 from kudo_cluster.processes.sandbox import Sandbox
-from kudo_cluster.processes.supervision import Supervision
 from kudo_cluster.programs import images
 from kudo_cluster.programs.binaries import Binaries
 
+CGROUP_PREFIX = "kudo-node-"
+"""Prefix of a node's control group; sandbox.sh appends the pid of the node's first process."""
+_CGROUPS = Path("/sys/fs/cgroup")
+_DOMAIN = "cluster.local"
+_COREFILE = Path(__file__).with_name("Corefile")
+_DNS_RBAC = Path(__file__).with_name("dns-rbac.yaml")
+_DNS_IDENTITY = Identity("kudo-dns")
+_DNS_PORT = 8181
 _CONTAINERD = Path(__file__).with_name("containerd.toml")
 _SOCKET = "/run/containerd/containerd.sock"
 # Fixed ports: nothing else listens on the node's address.
@@ -48,7 +64,7 @@ class RealNode:
 
     def prepare(self, layout: Layout, supervision: Supervision) -> NodeNetwork:
         """Create the namespaces and the veth pair, and write the settings of the programs."""
-        cgroups.sweep()
+        sweep_cgroups()
         # The programs of the node are in several directories of one cache.
         cache = self._kubelet.parents[1]
         self._sandbox = Sandbox.start(layout, supervision, cache)
@@ -74,7 +90,7 @@ class RealNode:
         assert self._network is not None
         layout, inside = startup.layout, self._sandbox.nsenter
         startup.start(containerd(layout, self._network, inside))
-        dns.start(startup, api, self._network, inside)
+        _start_dns(startup, api, self._network, inside)
         startup.wait_until_healthy()
         busybox = needs.program("busybox")
         assert busybox is not None
@@ -89,6 +105,22 @@ def installed() -> dict[str, Path]:
     """Return the programs of a real node that are installed on the machine."""
     found = needs.program("containerd")
     return {} if found is None else {"containerd": found}
+
+
+def sweep_cgroups(root: Path = _CGROUPS) -> None:
+    """Remove the control groups of all real nodes whose first process has ended.
+
+    The kernel does not remove them. They are empty and cost little, but they would accumulate.
+    """
+    # cgroup v2 has one hierarchy, v1 one for each controller.
+    for tree in (*root.glob(f"{CGROUP_PREFIX}*"), *root.glob(f"*/{CGROUP_PREFIX}*")):
+        if Path("/proc", tree.name.removeprefix(CGROUP_PREFIX)).exists():
+            continue
+        for directory, _, _ in os.walk(tree, topdown=False):
+            # Another process may remove it at the same time, and a process that ends stays in its
+            # group for a moment.
+            with contextlib.suppress(OSError):
+                Path(directory).rmdir()
 
 
 def containerd(layout: Layout, net: NodeNetwork, nsenter: tuple[str, ...]) -> Component:
@@ -137,6 +169,32 @@ def kube_proxy(layout: Layout, net: NodeNetwork, nsenter: tuple[str, ...]) -> Co
     )
 
 
+def _start_dns(startup: Startup, api: Api, net: NodeNetwork, nsenter: tuple[str, ...]) -> None:
+    """Give CoreDNS its identity and its rights, and start it without waiting."""
+    server = f"https://{net.server}:{startup.ports.apiserver}"
+    authority = Authority.read(startup.layout.pki, CA)
+    path = _dns_kubeconfig(startup.layout)
+    kubeconfig.write(path, _DNS_IDENTITY, cluster="node", server=server, authority=authority)
+    with _DNS_RBAC.open(encoding="utf-8") as rights:
+        startup.apply(api, "the RBAC rules of the DNS", list(yaml.safe_load_all(rights)))
+    startup.start(coredns(startup.layout, net, nsenter))
+
+
+def coredns(layout: Layout, net: NodeNetwork, nsenter: tuple[str, ...]) -> Component:
+    """Return the component coredns; it is healthy once it knows the Services of the cluster."""
+    return Component(
+        name="coredns",
+        arguments=("-conf", str(layout.node / "Corefile")),
+        port=_DNS_PORT,
+        health=f"http://{net.node}:{_DNS_PORT}/ready",
+        nsenter=nsenter,
+    )
+
+
+def _dns_kubeconfig(layout: Layout) -> Path:
+    return layout.node / "dns.kubeconfig"
+
+
 def write_settings(layout: Layout, net: NodeNetwork, snapshotter: str) -> None:
     """Write the settings of containerd, of the pod network and of the kubelet."""
     node = layout.node
@@ -154,7 +212,13 @@ def write_settings(layout: Layout, net: NodeNetwork, snapshotter: str) -> None:
     (node / "containerd.toml").write_text(text, encoding="utf-8")
     _write_json(cni_settings / "10-pods.conflist", _pod_network(net))
     _write_json(node / "kubelet.json", _kubelet_settings(layout, net))
-    dns.write_settings(layout, net)
+    corefile = Template(_COREFILE.read_text(encoding="utf-8")).substitute(
+        ADDRESS=net.node,
+        READY_PORT=_DNS_PORT,
+        DOMAIN=_DOMAIN,
+        KUBECONFIG=_dns_kubeconfig(layout),
+    )
+    (node / "Corefile").write_text(corefile, encoding="utf-8")
 
 
 def _pod_network(net: NodeNetwork) -> dict[str, Any]:
@@ -185,7 +249,7 @@ def _kubelet_settings(layout: Layout, net: NodeNetwork) -> dict[str, Any]:
         },
         "authorization": {"mode": "AlwaysAllow"},
         "clusterDNS": [net.node],
-        "clusterDomain": dns.DOMAIN,
+        "clusterDomain": _DOMAIN,
         "podCIDR": net.pods,
         "podLogsDir": str(layout.logs / "pods"),
         # A volume is updated within this time after its ConfigMap.

@@ -12,8 +12,7 @@ from typing import Self
 
 from kudo_cluster.errors import ClusterError
 from kudo_cluster.layout import Layout
-from kudo_cluster.processes.process import Process
-from kudo_cluster.processes.supervision import Supervision
+from kudo_cluster.processes.process import Process, Supervision
 
 _SCRIPT = Path(__file__).with_name("sandbox.sh")
 _READY = "sandbox"

@@ -12,8 +12,7 @@ import pytest
 from kudo_cluster.cluster import Cluster
 from kudo_cluster.errors import ClusterError
 from kudo_cluster.progress import silent
-from kudo_cluster.run.lines import LONGEST, BadRequest, Lines
-from kudo_cluster.run.session import Session
+from kudo_cluster.run import LONGEST, BadRequest, Lines, Session
 
 
 @pytest.fixture
