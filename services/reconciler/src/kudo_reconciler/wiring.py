@@ -16,12 +16,10 @@ from kudo_reconciler.common.clock import ApiServerClock, Clock, SystemClock
 from kudo_reconciler.common.concurrency import Jobs
 from kudo_reconciler.controller.context import ReconcileContext, ValueChecks
 from kudo_reconciler.controller.deletion import Deletion
-from kudo_reconciler.controller.housekeeping import Upkeep
-from kudo_reconciler.controller.idle import Idle
+from kudo_reconciler.controller.housekeeping import Housekeeping
+from kudo_reconciler.controller.idle import Idle, ReadinessCheck
 from kudo_reconciler.controller.leftovers import Leftovers, OrphanSearch
-from kudo_reconciler.controller.readiness import Readiness
 from kudo_reconciler.controller.reconcile import Controller, InstanceReconciler
-from kudo_reconciler.controller.restoring import Restoring
 from kudo_reconciler.controller.scheduled import Scheduled
 from kudo_reconciler.controller.workqueue import WorkQueue
 from kudo_reconciler.events.writer import EventRecorder
@@ -168,7 +166,8 @@ def controller_of(parts: Parts) -> Controller:
     ahead = Ahead(resolver, EXPECTS)
     entries = Entries(parts.settings.digest_key)
     recording = Recording(parts.recorder, parts.reviews, ahead, entries)
-    idle = Idle(context)
+    readiness = ReadinessCheck(parts.observer, parts.client, parts.accounts.identity_of)
+    idle = Idle(context, readiness)
     runner = PlanRunner(
         StepRunner(_tasks(parts, objects, resolver, recording)),
         parts.operations,
@@ -186,7 +185,7 @@ def controller_of(parts: Parts) -> Controller:
         idle,
         scheduled,
         Deletion(context, scheduled),
-        Restoring(context, parts.queue.add_after),
+        parts.queue.add_after,
     )
     return Controller(parts.queue, reconciler, parts.metrics, parts.settings.workers)
 
@@ -196,7 +195,6 @@ def _context(parts: Parts, objects: _Objects) -> ReconcileContext:
     return ReconcileContext(
         instances=parts.instances,
         versions=parts.versions,
-        readiness=Readiness(parts.observer, parts.client, parts.accounts.identity_of),
         events=parts.events,
         metrics=parts.metrics,
         clock=parts.clock,
@@ -206,7 +204,7 @@ def _context(parts: Parts, objects: _Objects) -> ReconcileContext:
         pipe_pods=objects.pipe_pods,
         values=ValueChecks(parts.environment.jobs),
         operations=parts.operations,
-        upkeep=Upkeep(
+        housekeeping=Housekeeping(
             parts.instances,
             parts.operations,
             parts.events,

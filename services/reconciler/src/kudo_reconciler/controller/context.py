@@ -18,8 +18,7 @@ from kudo.plans.runs.status import with_conditions
 from kudo_reconciler.common.clock import Clock
 from kudo_reconciler.common.concurrency import Jobs
 from kudo_reconciler.common.keys import key_of
-from kudo_reconciler.controller.housekeeping import Upkeep
-from kudo_reconciler.controller.readiness import Readiness
+from kudo_reconciler.controller.housekeeping import Housekeeping
 from kudo_reconciler.events.writer import EventRecorder
 from kudo_reconciler.execution.operations import Operations
 from kudo_reconciler.execution.tasks.pipe_pods import PipePods
@@ -125,7 +124,6 @@ class ReconcileContext:
 
     instances: InstanceStore
     versions: VersionStore
-    readiness: Readiness
     events: EventRecorder
     metrics: Metrics
     clock: Clock
@@ -133,7 +131,7 @@ class ReconcileContext:
     pipe_pods: PipePods
     values: ValueChecks
     operations: Operations
-    upkeep: Upkeep
+    housekeeping: Housekeeping
     recorder: Recorder
     fresh_uid: Callable[[], str]
     stopping: Callable[[], bool]

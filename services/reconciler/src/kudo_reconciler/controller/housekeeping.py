@@ -38,8 +38,8 @@ _NAMED: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Upkept:
-    """The Instance after its upkeep.
+class Kept:
+    """The Instance after what was done for it.
 
     Attributes:
         instance: As it is stored now.
@@ -72,7 +72,7 @@ class _Staying:
 
 
 @dataclass(frozen=True, slots=True)
-class Upkeep:
+class Housekeeping:
     """Prunes and adopts for idle Instances."""
 
     instances: InstanceStore
@@ -96,7 +96,7 @@ class Upkeep:
         """Stop what is done for an Instance; only a write that is in flight is awaited."""
         await self.operations.forget(key, PRUNE, ADOPT)
 
-    async def of(self, instance: Instance, version: OperatorVersion) -> Upkept:
+    async def of(self, instance: Instance, version: OperatorVersion) -> Kept:
         """Prune and adopt for an idle Instance whose spec is not refused.
 
         Raises:
@@ -104,7 +104,7 @@ class Upkeep:
             NotLeading: this replica is not the leader any more.
         """
         if instance.suspended:
-            return Upkept(instance)
+            return Kept(instance)
         adopted = await self._adopt(instance, version)
         if _asked(adopted.instance, names.ANNOTATION_ADOPT_REQUESTED) is not None:
             return adopted
@@ -112,10 +112,10 @@ class Upkeep:
 
     # Adopt
 
-    async def _adopt(self, instance: Instance, version: OperatorVersion) -> Upkept:
+    async def _adopt(self, instance: Instance, version: OperatorVersion) -> Kept:
         asked = _asked(instance, names.ANNOTATION_ADOPT_REQUESTED)
         if asked is None:
-            return Upkept(instance)
+            return Kept(instance)
         key, metadata = key_of(instance), instance.metadata
         token = metadata.uid, asked, version.metadata.resource_version
 
@@ -131,16 +131,16 @@ class Upkeep:
         try:
             done = await self.operations.result(key, ADOPT, token, work)
         except StillGoing:
-            return Upkept(instance)
+            return Kept(instance)
         except (KubeError, TaskError) as error:
             if isinstance(error, TaskError):
                 uid = f"{metadata.uid}.{asked}"
                 self.events.warning(instance, uid, error.reason, f"nothing is adopted: {error}")
             return _failed(instance, error)
         if not done:
-            return Upkept(instance, look_again=_SOON_SECONDS)
+            return Kept(instance, look_again=_SOON_SECONDS)
         name = names.ANNOTATION_ADOPT_REQUESTED
-        return Upkept(await self.instances.remove_annotation(instance, name, asked))
+        return Kept(await self.instances.remove_annotation(instance, name, asked))
 
     def _tell_adopted(self, instance: Instance, asked: str, adopted: Adopted) -> None:
         belong = "object belongs" if adopted.objects == 1 else "objects belong"
@@ -158,10 +158,10 @@ class Upkeep:
 
     # Prune
 
-    async def _prune(self, instance: Instance, version: OperatorVersion) -> Upkept:
+    async def _prune(self, instance: Instance, version: OperatorVersion) -> Kept:
         key, asked = key_of(instance), _asked(instance, names.ANNOTATION_PRUNE_REQUESTED)
         if asked is None and not prunes(instance, version):
-            return Upkept(instance)
+            return Kept(instance)
         undecided = why_undecided(instance, version)
         if undecided:
             # What is deleted in this moment was marked for another version.
@@ -182,35 +182,35 @@ class Upkeep:
         try:
             done = await self.operations.result(key, PRUNE, token, work)
         except StillGoing:
-            return Upkept(instance)
+            return Kept(instance)
         except (KubeError, TaskError) as error:
             if isinstance(error, TaskError):
                 self._tell_kept(instance, asked, str(error))
             return _failed(instance, error)
         if done.failed:
-            return Upkept(instance, retry=True)
+            return Kept(instance, retry=True)
         if done.unfinished:
-            return Upkept(instance, look_again=_SOON_SECONDS)
+            return Kept(instance, look_again=_SOON_SECONDS)
         return await self._pruned(instance, asked)
 
-    async def _refused(self, instance: Instance, asked: str | None, why: str) -> Upkept:
+    async def _refused(self, instance: Instance, asked: str | None, why: str) -> Kept:
         """Delete nothing; remove a request, and tell why nothing was deleted."""
         if asked is None:
-            return Upkept(instance)
+            return Kept(instance)
         if all_orphans(self._record(instance)):
             self._tell_kept(instance, asked, why)
         name = names.ANNOTATION_PRUNE_REQUESTED
-        return Upkept(await self.instances.remove_annotation(instance, name, asked))
+        return Kept(await self.instances.remove_annotation(instance, name, asked))
 
-    async def _pruned(self, instance: Instance, asked: str | None) -> Upkept:
+    async def _pruned(self, instance: Instance, asked: str | None) -> Kept:
         """Remove a request that is fulfilled; say when orphans are looked at again."""
         if asked is not None:
             name = names.ANNOTATION_PRUNE_REQUESTED
-            return Upkept(await self.instances.remove_annotation(instance, name, asked))
+            return Kept(await self.instances.remove_annotation(instance, name, asked))
         staying = self._staying.get(key_of(instance))
         if staying is None or staying.until == inf:
-            return Upkept(instance)
-        return Upkept(instance, look_again=max(_SOON_SECONDS, staying.until - loop_seconds()))
+            return Kept(instance)
+        return Kept(instance, look_again=max(_SOON_SECONDS, staying.until - loop_seconds()))
 
     async def _work(self, instance: Instance, staying: frozenset[Place], token: _Token) -> Pruned:
         key, owner = key_of(instance), identity(instance)
@@ -288,7 +288,7 @@ def with_orphans(status: InstanceStatus, record: Record | None) -> InstanceStatu
     return status.model_copy(update={"orphans": named or None, "orphans_left_out": more or None})
 
 
-def _failed(instance: Instance, error: KubeError | TaskError) -> Upkept:
+def _failed(instance: Instance, error: KubeError | TaskError) -> Kept:
     """Return that what an Instance needs is tried again with backoff.
 
     Raises:
@@ -297,7 +297,7 @@ def _failed(instance: Instance, error: KubeError | TaskError) -> Upkept:
     if isinstance(error, NotLeading):
         raise error
     log.warning("upkeep failed", extra={"error": str(error)})
-    return Upkept(instance, retry=True)
+    return Kept(instance, retry=True)
 
 
 def _asked(instance: Instance, annotation: str) -> str | None:

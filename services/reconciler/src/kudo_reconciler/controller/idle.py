@@ -1,17 +1,39 @@
-"""Reconciles Instances without a scheduled run: schedules a plan, or writes conditions."""
+"""Reconciles Instances without a scheduled run: schedules a plan, or writes conditions.
 
+Whether the objects of an Instance are ready is read from caches, which watches fill with the
+reconciler's own rights. Before a status tells that some are not ready, it is asked whether the
+account of the Instance may get their kind.
+"""
+
+from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import chain
+from typing import Final
 
+from kubeio.client import Client
+from kubeio.connection.identity import Identity
+from kubeio.errors import Forbidden, KubeError
+from kubeio.leader_election.elector import NotLeading
+from kubeio.resource import Resource
 from kudo.admission.revalidation import revalidate_idle
 from kudo.admission.tenancy import not_granted
 from kudo.api import Instance, InstanceStatus, OperatorVersion
+from kudo.api.task_kinds import FatalTaskError, TransientTaskError
+from kudo.objects.health import readiness
 from kudo.plans.execution import ensure_entries, fail
-from kudo.plans.runs.conditions import Situation
+from kudo.plans.runs.conditions import RESOURCES_UNKNOWN, Situation
 from kudo.plans.runs.history import end_unknown
 from kudo.plans.runs.last_run import record_as_it_stands
-from kudo.plans.runs.status import running, with_entries, with_not_in_force
+from kudo.plans.runs.status import running, settled, with_entries, with_not_in_force
 from kudo.plans.runs.suspension import with_suspension
+from kudo_reconciler.common.errors import error_text
+from kudo_reconciler.common.keys import READINESS_KINDS, key_of
 from kudo_reconciler.controller.context import AGAIN_SECONDS, ReconcileContext, Result
+from kudo_reconciler.objects.observer import Observer
+
+_LATE_SECONDS: Final = 30.0
+_REFUSED_SECONDS: Final = 90.0
+"""No event tells that a right was granted. It is more than the time that an answer is kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +41,7 @@ class Idle:
     """Reconciles Instances that have no run scheduled."""
 
     context: ReconcileContext
+    readiness: "ReadinessCheck"
 
     async def settle(self, instance: Instance, version: OperatorVersion) -> Result:
         """Schedule the plan that the Instance needs, or write its conditions.
@@ -29,54 +52,55 @@ class Idle:
             workers.WorkerError: no worker process was available.
         """
         context, now = self.context, self.context.now()
-        paused = with_suspension(instance, instance.status, now)
-        entries = ensure_entries(version.plans, paused.plan_status or {})
+        status = with_suspension(instance, instance.status, now)
+        entries = ensure_entries(version.plans, status.plan_status or {})
         for name, entry in running(entries).items():
+            # The spec names no run, so nobody will end this entry: its run was removed from the
+            # spec by hand, or the status was restored from a backup.
             text = end_unknown(name)
             entries[name] = fail(entry, text, now)
             uid = entry.uid or instance.metadata.uid
             context.events.warning(instance, uid, "PlanResultUnknown", text)
-        status = with_entries(paused, entries)
-        # By its stored status, the last run would still be going on if its end was not seen.
-        judged = instance.model_copy(update={"status": status})
-        revalidation = await context.revalidate(judged, version, revalidate_idle)
+        status = with_entries(status, entries)
+
+        # The rules see these ends: by the stored status a run would still be in progress.
+        with_ends = instance.model_copy(update={"status": status})
+        revalidation = await context.revalidate(with_ends, version, revalidate_idle)
         if revalidation.plan is not None:
+            # Nothing else is written now: the first status of the run replaces this one.
             await context.instances.schedule(instance, revalidation.plan, context.fresh_uid())
             return Result("scheduled", requeue_after=AGAIN_SECONDS)
+
+        problems = revalidation.problems
+        # Nothing of a version gets into the status of an Instance that may not use it.
         if not context.lacks_grant(instance, version):
-            status = self._recorded(judged, version, refused=bool(revalidation.problems))
-        if revalidation.problems:
-            first = revalidation.problems[0]
-            text = "; ".join(problem.message for problem in revalidation.problems)
+            last_run = record_as_it_stands(with_ends, version)
+            waiting = status.last_run is not None and bool(status.last_run.pending_parameters)
+            if last_run is not None:
+                status = status.model_copy(update={"last_run": last_run})
+            elif problems or waiting or status.not_in_force:
+                status = with_not_in_force(with_ends, status, version)
+        if problems:
+            text = "; ".join(problem.message for problem in problems)
+            # One event for each change of the spec, however often it is reconciled.
             occasion = f"{instance.metadata.uid}.{instance.metadata.generation}"
-            context.events.warning(instance, occasion, first.reason, text)
-            status = context.upkeep.with_orphans(instance, status)
-            await context.write_situation(instance, status, Situation((first.reason, text)))
+            context.events.warning(instance, occasion, problems[0].reason, text)
+            status = context.housekeeping.with_orphans(instance, status)
+            situation = Situation((problems[0].reason, text))
+            await context.write_situation(instance, status, situation)
             return Result("refused")
-        upkept = await context.upkeep.of(instance, version)
-        instance, status = upkept.instance, context.upkeep.with_orphans(instance, status)
-        readiness = await context.readiness.of(instance, status)
-        if readiness.situation is None:
+
+        # It may remove a request from the annotations: the status is then written to the Instance
+        # as it is after that.
+        kept = await context.housekeeping.of(instance, version)
+        instance, status = kept.instance, context.housekeeping.with_orphans(instance, status)
+        ready = await self.readiness.of(instance, status)
+        if ready.situation is None:
             await context.instances.write_status(instance, status)
         else:
-            await context.write_situation(instance, status, readiness.situation)
-        times = [
-            seconds for seconds in (readiness.look_again, upkept.look_again) if seconds is not None
-        ]
-        return Result("idle", requeue_after=min(times, default=None), retry=upkept.retry)
-
-    def _recorded(
-        self, instance: Instance, version: OperatorVersion, *, refused: bool
-    ) -> InstanceStatus:
-        """Return the status with what is in force, and what is not; mostly it says so already."""
-        status = instance.status
-        left = record_as_it_stands(instance, version)
-        if left is not None:
-            return status.model_copy(update={"last_run": left})
-        waits = status.last_run is not None and status.last_run.pending_parameters
-        if refused or waits or status.not_in_force:
-            return with_not_in_force(instance, status, version)
-        return status
+            await context.write_situation(instance, status, ready.situation)
+        times = [seconds for seconds in (ready.look_again, kept.look_again) if seconds is not None]
+        return Result("idle", requeue_after=min(times, default=None), retry=kept.retry)
 
     async def without_version(self, instance: Instance, unusable: str = "") -> Result:
         """Report that the OperatorVersion is missing; release the Instance if it is being deleted.
@@ -129,3 +153,95 @@ class Idle:
         status = with_suspension(instance, instance.status, context.now())
         await context.write_situation(instance, status, situation)
         return Result("invalid")
+
+
+@dataclass(frozen=True, slots=True)
+class Readiness:
+    """The situation of an idle Instance, as far as it is known.
+
+    Attributes:
+        situation: None if the conditions stay as they are.
+        look_again: Seconds until the Instance is reconciled again; None to wait for an event.
+    """
+
+    situation: Situation | None
+    look_again: float | None = None
+
+
+_UNKNOWN: Final = Readiness(None, _LATE_SECONDS)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadinessCheck:
+    """Finds out whether the objects of Instances are ready.
+
+    Attributes:
+        client: The reconciler's own.
+        identity_of: Returns the identity that an Instance acts as; None is the reconciler's own.
+            It raises FatalTaskError or TransientTaskError if there is none.
+    """
+
+    observer: Observer
+    client: Client
+    identity_of: Callable[[Instance], Identity | None]
+
+    async def of(self, instance: Instance, status: InstanceStatus) -> Readiness:
+        """Return the situation of an idle Instance, from its last run and its objects.
+
+        It is unknown while the first lists of its kinds are in progress, as after a start: all
+        Instances are reconciled once the lists are complete. In case they fail in the end, and no
+        event follows, it is to be looked at again.
+
+        Raises:
+            NotLeading: this replica is not the leader any more.
+        """
+        key = key_of(instance)
+        await self.observer.watch_all(READINESS_KINDS)
+        unknown = [kind for kind in READINESS_KINDS if not self.observer.watched(kind)]
+        if unknown and all(map(self.observer.is_late, unknown)):
+            return _UNKNOWN
+        if unknown:
+            text = "; ".join(map(self.observer.why_unwatched, unknown))
+            return Readiness(Situation((RESOURCES_UNKNOWN, text)))
+        by_kind = {
+            kind: readiness(self.observer.of_instance(kind, key)) for kind in READINESS_KINDS
+        }
+        situation = settled(status, tuple(sorted(chain.from_iterable(by_kind.values()))))
+        if situation == settled(status, ()):
+            # All are ready, or the last run failed: nothing is told of them.
+            return Readiness(situation)
+        return await self._as_account(
+            instance, [kind for kind in by_kind if by_kind[kind]], situation
+        )
+
+    async def _as_account(
+        self, instance: Instance, kinds: list[Resource], situation: Situation
+    ) -> Readiness:
+        """Return what may be told of objects of these kinds to who reads the Instance."""
+        try:
+            identity = self.identity_of(instance)
+        except (FatalTaskError, TransientTaskError) as error:
+            return _refused(str(error))
+        client, namespace = self.client.acting(identity), instance.metadata.namespace
+        try:
+            refused = [
+                kind.name
+                for kind in kinds
+                if not await self.observer.reviews.ask(client, kind, namespace)
+            ]
+        except NotLeading:
+            raise
+        except Forbidden as error:
+            # Nobody may act as the account: an administrator has to change that.
+            return _refused(error_text(error, kinds[0]))
+        except KubeError:
+            # The review may work next time, and until then the conditions that are stored hold.
+            return _UNKNOWN
+        if not refused or identity is None:
+            return Readiness(situation)
+        text = f"{identity.user} may not get {', '.join(refused)} in the namespace {namespace}"
+        return _refused(f"{text}; grant it that right, so that Ready can tell of them")
+
+
+def _refused(text: str) -> Readiness:
+    return Readiness(Situation((RESOURCES_UNKNOWN, text)), _REFUSED_SECONDS)

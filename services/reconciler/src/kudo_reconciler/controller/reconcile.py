@@ -12,9 +12,11 @@ queue, and requeues them by the result.
 
 import asyncio
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from kubeio.errors import KubeError
+from kubeio.leader_election.elector import NotLeading
 from kudo.api import Instance, OperatorVersion
 from kudo.api.identity import identity
 from kudo.plans.runs.conditions import INTERNAL_ERROR, SUSPENDED, Situation
@@ -34,27 +36,36 @@ from kudo_reconciler.controller.context import (
 )
 from kudo_reconciler.controller.deletion import Deletion
 from kudo_reconciler.controller.idle import Idle
-from kudo_reconciler.controller.restoring import Restoring
 from kudo_reconciler.controller.scheduled import Scheduled
 from kudo_reconciler.controller.workqueue import QueueClosed, WorkQueue
 from kudo_reconciler.execution.operations import StillGoing
 from kudo_reconciler.metrics.metrics import Metrics
+from kudo_reconciler.objects.damage import SECONDS
 from kudo_reconciler.store.versions import VersionTooLarge
 from serving.logs import log_context
 from workers import WorkerError
 
 log = logging.getLogger(__name__)
 
+_RESTORED = (
+    "somebody else has changed or deleted Inventories of this Instance, which only KUDO writes: "
+    "what it knew of them is restored"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class InstanceReconciler:
-    """Reconciles Instances."""
+    """Reconciles Instances.
+
+    Attributes:
+        later: Enqueues an Instance after some seconds.
+    """
 
     context: ReconcileContext
     idle: Idle
     scheduled: Scheduled
     deletion: Deletion
-    restoring: Restoring
+    later: Callable[[Key, float], None]
 
     async def reconcile(self, key: Key) -> Result:
         """Reconcile the Instance of a key.
@@ -67,7 +78,7 @@ class InstanceReconciler:
             await self.scheduled.forget(key)
             await self.context.operations.forget(key, READ_VALUES, FIND_CHILDREN, FIND_ORPHANS)
             self.context.recorder.forget(key)
-            await self.context.upkeep.forget(key)
+            await self.context.housekeeping.forget(key)
             await self.context.cluster_objects.forget(key)
             return Result("gone")
         try:
@@ -82,7 +93,7 @@ class InstanceReconciler:
             log.warning("values could not be read", extra={"error": str(error)})
             return Result("retry", retry=True)
 
-    async def tell_fault(self, key: Key, fault: Exception) -> None:
+    async def store_fault(self, key: Key, fault: Exception) -> None:
         """Write an internal error of the reconciles of a key into the conditions.
 
         Raises:
@@ -109,28 +120,41 @@ class InstanceReconciler:
         await self.context.operations.close()
 
     async def _reconcile(self, instance: Instance) -> Result:
-        if instance.metadata.deleting or instance.suspended or instance.scheduled.plan_name:
+        key, deleting = key_of(instance), instance.metadata.deleting
+        if deleting or instance.suspended or instance.scheduled.plan_name:
             # A run may apply again what is being pruned. And once a pause is stored, nothing is in
             # flight any more.
-            await self.context.upkeep.stop(key_of(instance))
-        self._tell_pause(instance)
-        await self.restoring.restore(instance)
-        deleting = instance.metadata.deleting
+            await self.context.housekeeping.stop(key)
+        if not is_recorded(instance, instance.status):
+            self._report_pause(instance)
+        await self._restore_record(instance)
         if deleting and OUR_FINALIZERS.isdisjoint(finalizers(instance)):
             # Only finalizers of others block the deletion; no plan runs any more.
             return await self.deletion.wait_for_others(instance)
         try:
-            return await self._with_version(instance)
+            version = await self.context.versions.get(instance.operator_version_key)
+            if self._is_closed(instance, version) and instance.scheduled.plan_name:
+                # Whoever asked for the run may have granted it a moment before.
+                version = await self.context.versions.live(instance.operator_version_key)
+            if self._is_closed(instance, version):
+                return await self.idle.not_granted(instance)
+            if version is None:
+                return await self.idle.without_version(instance)
+            if deleting:
+                return await self.deletion.proceed(instance, version)
+            if instance.scheduled.plan_name:
+                return await self.scheduled.proceed(instance, version)
+            # A run may have been removed from the spec: its attempts end before anything else.
+            await self.scheduled.forget(key)
+            return await self.idle.settle(instance, version)
         except VersionTooLarge as error:
             if self.context.lacks_grant(instance, error.metadata):
                 return await self.idle.not_granted(instance)
             return await self.idle.without_version(instance, str(error))
 
-    def _tell_pause(self, instance: Instance) -> None:
+    def _report_pause(self, instance: Instance) -> None:
         """Queue the event of a pause, or of its end, that no status has recorded yet."""
         metadata = instance.metadata
-        if is_recorded(instance, instance.status):
-            return
         if instance.suspended:
             how = "kubectl kudo resume, or spec.suspend: false"
             reason, text = SUSPENDED, f"Nothing is sent for its plans until it is resumed ({how})"
@@ -139,21 +163,36 @@ class InstanceReconciler:
         occasion = f"{metadata.uid}.{metadata.generation}"
         self.context.events.note(identity(instance), occasion, "Normal", reason, text)
 
-    async def _with_version(self, instance: Instance) -> Result:
-        version = await self.context.versions.get(instance.operator_version_key)
-        if self._is_closed(instance, version) and instance.scheduled.plan_name:
-            # Whoever asked for the run may have granted it a moment before.
-            version = await self.context.versions.live(instance.operator_version_key)
-        if self._is_closed(instance, version):
-            return await self.idle.not_granted(instance)
-        if version is None:
-            return await self.idle.without_version(instance)
-        if instance.metadata.deleting:
-            return await self.deletion.proceed(instance, version)
-        if not instance.scheduled.plan_name:
-            await self.scheduled.forget(key_of(instance))
-            return await self.idle.settle(instance, version)
-        return await self.scheduled.proceed(instance, version)
+    async def _restore_record(self, instance: Instance) -> None:
+        """Restore the record of an Instance if somebody else has changed or deleted it.
+
+        What fails is tried again later: no reconcile fails for it.
+
+        Raises:
+            NotLeading: this replica is not the leader any more.
+        """
+        recorder, key, owner = self.context.recorder, key_of(instance), identity(instance)
+        if recorder.damage.of(owner) is None:
+            return
+        wait = recorder.damage.wait(key)
+        if wait > 0:
+            self.later(key, wait)
+            return
+        recorder.damage.tried(key)
+        try:
+            # The garbage collector deletes Inventories, too, and its event may come first.
+            live = await self.context.instances.live(key)
+            if live is None or live.metadata.uid != owner.uid or live.metadata.deleting:
+                recorder.damage.forget(key)
+                return
+            self.context.events.warning(instance, owner.uid, "InventoryChanged", _RESTORED)
+            # Any write restores it, also one that changes nothing else.
+            await recorder.save(owner, lambda record: record)
+        except NotLeading:
+            raise
+        except KubeError as error:
+            log.warning("inventory not restored", extra={"error": str(error)})
+            self.later(key, SECONDS)
 
     def _is_closed(self, instance: Instance, version: OperatorVersion | None) -> bool:
         """Return whether nothing may be done with an OperatorVersion, since it is not granted.
@@ -194,7 +233,7 @@ class Controller:
                     group.create_task(self._work(), name=f"worker {number}")
             # The next leader would repeat a finished step whose end is not stored.
             for key in await self.reconciler.finish_operations():
-                await self._reconcile_logged(key)
+                await self._reconcile(key)
         finally:
             await self.reconciler.cancel_operations()
 
@@ -205,43 +244,40 @@ class Controller:
             except QueueClosed:
                 return
             try:
-                await self._reconcile_logged(key)
+                await self._reconcile(key)
             finally:
                 self.queue.done(key)
 
-    async def _reconcile_logged(self, key: Key) -> None:
-        with log_context(namespace=key.namespace, instance=key.name):
-            await self._reconcile(key)
-
     async def _reconcile(self, key: Key) -> None:
-        started = loop_seconds()
-        try:
-            result = await self.reconciler.reconcile(key)
-        except KubeError as error:
-            delay = self.queue.retry(key)
-            log.warning("reconcile failed", extra={"error": str(error), "retry_seconds": delay})
-            outcome = "error"
-        except Exception as fault:
-            delay = self.queue.retry(key)
-            log.exception("reconcile crashed", extra={"retry_seconds": delay})
-            outcome = "crash"
-            await self._tell_fault(key, fault)
-        else:
-            outcome = result.outcome
-            if result.retry:
-                self.queue.retry(key)
+        began = loop_seconds()
+        with log_context(namespace=key.namespace, instance=key.name):
+            try:
+                result = await self.reconciler.reconcile(key)
+            except KubeError as error:
+                delay = self.queue.retry(key)
+                log.warning("reconcile failed", extra={"error": str(error), "retry_seconds": delay})
+                outcome = "error"
+            except Exception as fault:
+                # A bug that one Instance triggers must not end the worker that serves all others.
+                delay = self.queue.retry(key)
+                log.exception("reconcile crashed", extra={"retry_seconds": delay})
+                outcome = "crash"
+                if self.queue.failures(key) >= REPEATED_FAULTS:
+                    await self._store_fault(key, fault)
             else:
-                self.queue.forget_failures(key)
-            if result.requeue_after is not None:
-                self.queue.add_after(key, result.requeue_after)
-        self.metrics.reconcile_ended(outcome, loop_seconds() - started)
+                outcome = result.outcome
+                if result.retry:
+                    self.queue.retry(key)
+                else:
+                    self.queue.forget_failures(key)
+                if result.requeue_after is not None:
+                    self.queue.add_after(key, result.requeue_after)
+            self.metrics.reconcile_ended(outcome, loop_seconds() - began)
 
-    async def _tell_fault(self, key: Key, fault: Exception) -> None:
+    async def _store_fault(self, key: Key, fault: Exception) -> None:
         """Write an internal error that repeats into the conditions of the Instance."""
-        if self.queue.failures(key) < REPEATED_FAULTS:
-            return
         try:
-            await self.reconciler.tell_fault(key, fault)
+            await self.reconciler.store_fault(key, fault)
         except (KubeError, Outdated):
             log.debug("an internal error is not in the conditions yet")
         except Exception:
