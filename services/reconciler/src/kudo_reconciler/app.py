@@ -229,8 +229,8 @@ class App:
     def _unsynced(self) -> list[str]:
         """Return the names of the kinds that were not listed yet."""
         stores = (self._instances, self._versions, self._inventories)
-        informers = [*(one.informer for one in stores), *self._accounts.directory.informers]
-        return [one.resource.name for one in informers if not one.has_synced]
+        informers = [*(store.informer for store in stores), *self._accounts.directory.informers]
+        return [informer.resource.name for informer in informers if not informer.has_synced]
 
     def _new_operations(self) -> Operations:
         waited = self._metrics.operations.waited

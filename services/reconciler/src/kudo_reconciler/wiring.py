@@ -24,7 +24,7 @@ from kudo_reconciler.controller.scheduled import Scheduled
 from kudo_reconciler.controller.workqueue import WorkQueue
 from kudo_reconciler.events.writer import EventRecorder
 from kudo_reconciler.execution.causes import Causes
-from kudo_reconciler.execution.expected import Ahead, EveryPlan
+from kudo_reconciler.execution.expected import EveryPlan, ExpectedObjects
 from kudo_reconciler.execution.operations import Operations
 from kudo_reconciler.execution.recording import Entries, Recording
 from kudo_reconciler.execution.rendering import Renderer
@@ -163,9 +163,9 @@ def controller_of(parts: Parts) -> Controller:
     )
     context = _context(parts, objects)
     resolver = Resolver(discovery)
-    ahead = Ahead(resolver, EXPECTS)
+    expected = ExpectedObjects(resolver, EXPECTS)
     entries = Entries(parts.settings.digest_key)
-    recording = Recording(parts.recorder, parts.reviews, ahead, entries)
+    recording = Recording(parts.recorder, parts.reviews, expected, entries)
     readiness = ReadinessCheck(parts.observer, parts.client, parts.accounts.identity_of)
     idle = Idle(context, readiness)
     runner = PlanRunner(
@@ -178,7 +178,7 @@ def controller_of(parts: Parts) -> Controller:
         parts.environment.rng,
     )
     search = OrphanSearch(parts.observer, discovery)
-    leftovers = Leftovers(context, parts.accounts, search, EveryPlan(ahead, parts.renderer))
+    leftovers = Leftovers(context, parts.accounts, search, EveryPlan(expected, parts.renderer))
     scheduled = Scheduled.create(context, runner, idle, leftovers, parts.settings.recheck)
     reconciler = InstanceReconciler(
         context,

@@ -82,7 +82,7 @@ class Bench:
             memory=self.memory,
             is_current=lambda: True,
             is_suspended=lambda: False,
-            known={name: TaskOutcome(name, S.COMPLETE) for name in recorded},
+            stored={name: TaskOutcome(name, S.COMPLETE) for name in recorded},
             tell=_told,
             takes_long=_takes_long,
             renderer=Renderer(Pool("kudo.jobs")),

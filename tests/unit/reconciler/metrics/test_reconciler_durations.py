@@ -6,7 +6,7 @@ import pytest
 
 from kudo.api import PhaseStatus, PlanStatus, StepStatus, TaskStatus
 from kudo.plans.execution import StepRef
-from kudo_reconciler.metrics.durations import StepTimes, moment, run_seconds
+from kudo_reconciler.metrics.instances import StepTimes, moment, run_seconds
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 FIRST = StepRef(0, 0, "phase", "step")

@@ -8,7 +8,7 @@ from typing import TypeVar, cast
 import pytest
 
 from kudo.objects.inventory.record import Entry, Place, Record, shards
-from kudo_reconciler.objects.recorder import Answers, Wanted, covers
+from kudo_reconciler.objects.recorder import Answers, PlanEntries, covers
 from kudo_reconciler.objects.run_context import Answer, RunContext
 from kudo_reconciler.store import inventories
 from kudo_reconciler.store.inventories import MOST_ENTRIES, KeptRecords
@@ -52,13 +52,13 @@ async def counted(work: Awaitable[T]) -> tuple[T, int]:
 
 @pytest.mark.parametrize("known", [Record(), RECORD], ids=["new", "known"])
 async def test_comparing_entries_gives_the_loop_back(known: Record) -> None:
-    found, turns = await counted(Wanted.of(ENTRIES, known, context()))
+    found, turns = await counted(PlanEntries.of(ENTRIES, known, context()))
     assert found.lacking is (known is not RECORD)
     assert turns >= PAUSES
 
 
 async def test_a_record_that_has_all_entries_is_returned_as_it_is() -> None:
-    found = await Wanted.of(ENTRIES, RECORD, context())
+    found = await PlanEntries.of(ENTRIES, RECORD, context())
     assert found.merged(RECORD) is RECORD
     # Also one that was read since.
     read = Record().merged(ENTRIES)
@@ -67,14 +67,14 @@ async def test_a_record_that_has_all_entries_is_returned_as_it_is() -> None:
 
 async def test_another_digest_is_merged_only_with_another_reason() -> None:
     changed = entry(0, "1")
-    alone = await Wanted.of([changed], RECORD, context({changed.place}))
+    alone = await PlanEntries.of([changed], RECORD, context({changed.place}))
     assert alone.merged(RECORD) is RECORD
-    both = await Wanted.of([changed, entry(MANY)], RECORD, context({changed.place}))
+    both = await PlanEntries.of([changed, entry(MANY)], RECORD, context({changed.place}))
     assert both.merged(RECORD).get(changed.place) == changed
 
 
 async def test_what_was_written_meanwhile_is_kept() -> None:
-    found = await Wanted.of([entry(0, "1")], RECORD, context())
+    found = await PlanEntries.of([entry(0, "1")], RECORD, context())
     since = RECORD.merged([entry(MANY), entry(0, uid="u")])
     after = found.merged(since)
     assert after.get(entry(MANY).place) is not None
@@ -83,7 +83,7 @@ async def test_what_was_written_meanwhile_is_kept() -> None:
 
 async def test_an_entry_that_cannot_be_stored_is_left_out() -> None:
     wrong = Entry(Place("", "ConfigMap", "ns", "a/b"), "v1", "configmaps")
-    found = await Wanted.of([wrong, entry(MANY)], RECORD, context())
+    found = await PlanEntries.of([wrong, entry(MANY)], RECORD, context())
     assert found.refused
     assert found.merged(RECORD).get(wrong.place) is None
 

@@ -32,7 +32,7 @@ next event, or the recheck of the run, names it."""
 
 
 @dataclass(frozen=True, slots=True)
-class ToldCause:
+class NamedCause:
     """The cause that a message names.
 
     Attributes:
@@ -52,11 +52,11 @@ class WaitingObject:
 
     Attributes:
         since: Since when it is not, in seconds of the event loop.
-        told: The cause that was told last.
+        named: The cause that was told last.
     """
 
     since: float
-    told: ToldCause = ToldCause()
+    named: NamedCause = NamedCause()
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,16 +80,16 @@ class Causes:
         unready = self._unready(obj, key)
         if unready and not await self._may_tell(obj, key, client):
             unready = []
-        named = waiting.told
+        named = waiting.named
         is_held = named.text and now - named.at < _HOLD_SECONDS
         if is_held and any(pod["metadata"]["uid"] == named.pod for pod in unready):
             return named.text
         cause = cause_of(obj, unready, patient=now - waiting.since >= _LONG_SECONDS)
         if cause is None:
-            waiting.told = ToldCause()
+            waiting.named = NamedCause()
         elif (cause.pod, cause.text) != (named.pod, named.text):
-            waiting.told = ToldCause(cause.pod, cause.text, now)
-        return waiting.told.text
+            waiting.named = NamedCause(cause.pod, cause.text, now)
+        return waiting.named.text
 
     async def text_at_end(
         self, obj: JsonObject, waiting: WaitingObject, key: Key, now: float, *, client: Client
@@ -101,7 +101,7 @@ class Causes:
         """
         pods = telling_pods(obj, self.observer.of_instance(PODS, key)) if has_pods(obj) else []
         if pods and await self._may_tell(obj, key, client):
-            waiting.told = ToldCause()
+            waiting.named = NamedCause()
             if not any(map(termination_message, pods)):
                 await self._read(pods[0], client)
         return await self.text_of(obj, waiting, key, now, client=client)

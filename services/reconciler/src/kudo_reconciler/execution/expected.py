@@ -20,8 +20,8 @@ from kudo_reconciler.common.concurrency import paced
 from kudo_reconciler.common.errors import described
 from kudo_reconciler.execution.rendering import Renderer
 from kudo_reconciler.execution.task_context import RenderContext, RunMemory
-from kudo_reconciler.objects.places import place_of
 from kudo_reconciler.objects.resolver import Resolver
+from kudo_reconciler.objects.run_context import place_of
 
 log = logging.getLogger(__name__)
 
@@ -44,7 +44,7 @@ Expects = Callable[[RenderContext, Resolver], Awaitable[Sequence[Expected]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Ahead:
+class ExpectedObjects:
     """Finds out what tasks apply.
 
     Attributes:
@@ -69,7 +69,7 @@ class Ahead:
 class EveryPlan:
     """Renders the tasks of all plans of an OperatorVersion, in worker processes."""
 
-    ahead: Ahead
+    expected: ExpectedObjects
     renderer: Renderer
 
     async def applied(
@@ -91,7 +91,7 @@ class EveryPlan:
                 break
             try:
                 # Only places are kept: the manifests of all plans at a time could fill the memory.
-                async for expected in paced(await self.ahead.objects(context)):
+                async for expected in paced(await self.expected.objects(context)):
                     undecided.discard(place_of(expected.resource, namespace, expected.name))
             except (TaskError, NotLeading):
                 raise

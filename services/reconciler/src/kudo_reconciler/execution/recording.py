@@ -21,12 +21,11 @@ from kudo.plans.execution import StepRef, step_of, step_status, steps_of
 from kudo.tasks.rendering import Manifest
 from kudo_reconciler.common.concurrency import FEW_AT_ONCE, paced
 from kudo_reconciler.common.keys import INVENTORIES
-from kudo_reconciler.execution.expected import Ahead
+from kudo_reconciler.execution.expected import ExpectedObjects
 from kudo_reconciler.execution.task_context import RenderContext, TaskContext, TaskKey
 from kudo_reconciler.objects.ownership import is_owned
-from kudo_reconciler.objects.places import place_of
 from kudo_reconciler.objects.recorder import Recorder
-from kudo_reconciler.objects.run_context import Answer
+from kudo_reconciler.objects.run_context import Answer, place_of
 from kudo_reconciler.tenancy.access import AccessReviews
 
 
@@ -113,13 +112,13 @@ class Recording:
     Attributes:
         recorder: Keeps the records.
         reviews: Tell what accounts may apply.
-        ahead: Finds out what other tasks apply.
+        expected: Finds out what other tasks apply.
         entries: Makes entries.
     """
 
     recorder: Recorder
     reviews: AccessReviews
-    ahead: Ahead
+    expected: ExpectedObjects
     entries: Entries = field(default_factory=Entries)
 
     async def expect(
@@ -140,13 +139,13 @@ class Recording:
         self, objects: Iterable[tuple[Resource, str]], context: TaskContext
     ) -> None:
         """Have objects on record of which the name alone counts; raises as `expect` does."""
-        await self._expect([_named(*one, context) for one in objects], context)
+        await self._expect([_named(resource, name, context) for resource, name in objects], context)
 
     async def _expect(self, entries: Sequence[Entry], context: TaskContext) -> None:
         memory, places = context.memory, frozenset(entry.place for entry in entries)
-        if memory.ahead is not None:
+        if memory.expected is not None:
             # It may have been rendered with other random content.
-            memory.ahead[context.key] = entries
+            memory.expected[context.key] = entries
 
         async def plan() -> Sequence[Entry]:
             await self._check_access(entries, context)
@@ -187,10 +186,10 @@ class Recording:
         Of an object of several tasks the last one counts, so that they do not write in turn.
         """
         memory = context.memory
-        if memory.ahead is None:
-            memory.ahead = {key: made async for key, made in self._ahead(context)}
-        memory.ahead[context.key] = own
-        return [entry for entries in memory.ahead.values() for entry in entries]
+        if memory.expected is None:
+            memory.expected = {key: made async for key, made in self._ahead(context)}
+        memory.expected[context.key] = own
+        return [entry for entries in memory.expected.values() for entry in entries]
 
     async def _ahead(self, context: TaskContext) -> AsyncIterator[tuple[TaskKey, Sequence[Entry]]]:
         async for ref, task in paced(_tasks_left(context), FEW_AT_ONCE):
@@ -206,7 +205,7 @@ class Recording:
             yield key, made
 
     async def _rendered(self, context: RenderContext) -> Sequence[Entry]:
-        expected = await self.ahead.objects(context)
+        expected = await self.expected.objects(context)
         made = [(obj.manifest, obj.resource) for obj in expected if obj.manifest is not None]
         others = [obj for obj in expected if obj.manifest is None]
         entries = await self._entries(made, context)

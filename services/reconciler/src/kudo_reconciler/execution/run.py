@@ -280,7 +280,7 @@ class PlanRunner:
             memory=run.memory,
             is_current=run.is_current,
             is_suspended=run.is_suspended,
-            known=stored,
+            stored=stored,
             tell=run.tell,
             takes_long=operation.takes_long,
             renderer=self.renderer,

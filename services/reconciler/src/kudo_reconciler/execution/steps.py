@@ -120,7 +120,7 @@ class StepRunner:
         tried: list[StepResult] = []
         names, deleting = step.task_names, False
         async for number, name in paced(enumerate(names), FEW_AT_ONCE):
-            if step.is_suspended() and name not in step.known:
+            if step.is_suspended() and name not in step.stored:
                 return _step_result(tried, held_up=True)
             # Tasks that only delete continue: what a Delete waits for may be in use by what they
             # delete, as a PersistentVolumeClaim is by the pods of a StatefulSet.
@@ -149,7 +149,7 @@ class StepRunner:
 
     async def _try_task(self, step: StepContext, name: str) -> StepResult:
         path, began = step.path(name), step.now()
-        stored = step.known.get(name)
+        stored = step.stored.get(name)
         if step.is_suspended() and stored is not None and stored.status is S.ERROR:
             return replace(_of_task(stored), held_up=True)
         try:

@@ -31,8 +31,8 @@ from kudo_reconciler.common.keys import Key
 from kudo_reconciler.execution.causes import WaitingObject
 from kudo_reconciler.execution.operations import Operation
 from kudo_reconciler.execution.rendering import Renderer
-from kudo_reconciler.metrics.durations import StepTimes
-from kudo_reconciler.objects.run_context import Answer, Place, Tell
+from kudo_reconciler.metrics.instances import StepTimes
+from kudo_reconciler.objects.run_context import Answer, ObjectKey, Tell
 
 TaskKey = tuple[StepRef, str]
 
@@ -49,7 +49,7 @@ class AppliedObject:
     uid: str = ""
 
     @property
-    def place(self) -> Place:
+    def key(self) -> ObjectKey:
         return self.resource, self.namespace, self.name
 
     def __str__(self) -> str:
@@ -87,7 +87,7 @@ class RunMemory:
         entry: The status entry of the run when its last step began.
         is_first_run: Whether nothing was ever applied for the Instance before the run.
         objects: Numbers of objects that tasks apply, as they were rendered last.
-        ahead: What each task applies, as it was rendered for the record; None before that.
+        expected: What each task applies, as it was rendered for the record; None before that.
         rendered: The objects that each task has rendered; none for one that deletes.
         removed: What Delete tasks, and Toggles that are off, have deleted.
         answers: What is known of the objects that were applied.
@@ -107,7 +107,7 @@ class RunMemory:
     children: dict[TaskKey, Child] = field(default_factory=dict)
     finished: set[TaskKey] = field(default_factory=set)
     digests: dict[TaskKey, str] = field(default_factory=dict)
-    seen: set[Place] = field(default_factory=set)
+    seen: set[ObjectKey] = field(default_factory=set)
     healthy: set[str] = field(default_factory=set)
     waiting: dict[str, WaitingObject] = field(default_factory=dict)
     reported: set[tuple[str, str]] = field(default_factory=set)
@@ -121,7 +121,7 @@ class RunMemory:
     entry: PlanStatus | None = None
     is_first_run: bool = False
     objects: dict[TaskKey, int] = field(default_factory=dict)
-    ahead: dict[TaskKey, Sequence[record.Entry]] | None = None
+    expected: dict[TaskKey, Sequence[record.Entry]] | None = None
     rendered: dict[TaskKey, frozenset[record.Place]] = field(default_factory=dict)
     removed: set[record.Place] = field(default_factory=set)
     answers: dict[record.Place, Answer] = field(default_factory=dict)
@@ -157,7 +157,7 @@ class StepContext:
     Attributes:
         is_current: Whether the Instance still names the run; checked right before each write.
         is_suspended: Whether the Instance is suspended; checked right before each write.
-        known: What is stored of the tasks that were tried, by name.
+        stored: What is stored of the tasks that were tried, by name.
         tell: Writes an event.
         takes_long: Describes what the attempt does from now on; no worker waits for it any more.
         renderer: Renders the templates of all tenants.
@@ -176,7 +176,7 @@ class StepContext:
     memory: RunMemory
     is_current: Callable[[], bool]
     is_suspended: Callable[[], bool]
-    known: Mapping[str, TaskOutcome]
+    stored: Mapping[str, TaskOutcome]
     tell: Tell
     takes_long: Callable[[str], Awaitable[None]]
     renderer: Renderer
@@ -191,7 +191,7 @@ class StepContext:
 
     def is_recorded(self, task: str) -> bool:
         """Whether a task is stored as done."""
-        outcome = self.known.get(task)
+        outcome = self.stored.get(task)
         return outcome is not None and outcome.status is ExecutionStatus.COMPLETE
 
     def path(self, task: str) -> TaskPath:
@@ -230,7 +230,7 @@ class StepContext:
 
     def applied(self, task: str) -> str:
         """Return the digests of what a task has applied, here or in an earlier process."""
-        outcome = self.known.get(task)
+        outcome = self.stored.get(task)
         stored = "" if outcome is None else outcome.applied
         return self.memory.digests.get((self.ref, task), stored)
 
@@ -345,7 +345,7 @@ class TaskContext(RenderContext):
         return self.client.identity
 
     @property
-    def seen(self) -> set[Place]:
+    def seen(self) -> set[ObjectKey]:
         return self.memory.seen
 
     @property
@@ -367,8 +367,8 @@ class TaskContext(RenderContext):
         """
         if not self.task.progress_deadline:
             return ""
-        found = (one["metadata"] for one in objects)
-        states = (f"{metadata['uid']} {metadata['resourceVersion']}" for metadata in found)
+        metadatas = (obj["metadata"] for obj in objects)
+        states = (f"{metadata['uid']} {metadata['resourceVersion']}" for metadata in metadatas)
         return sha256("\n".join(sorted(states)).encode()).hexdigest()[:_DIGITS]
 
 

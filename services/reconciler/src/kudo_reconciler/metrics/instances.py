@@ -1,8 +1,10 @@
-"""Counts the Instances by state at each scrape, and names those that are suspended.
+"""Counts the Instances by state at each scrape, names those that are suspended, times their runs.
 
 Only the `MOST_NAMED` that have been suspended for longest are named: whoever may create Instances
 could otherwise create any number of series. Their labels are not `namespace` and `instance`:
 Prometheus gives these two to the target that it scrapes, and renames those that the target sends.
+
+Durations come from the times in statuses, so that a restart loses nothing.
 
 Thread safety: the scrape runs in a thread of its own. It reads a list of Instances that the cache
 creates in one step, and objects that do not change once they are stored.
@@ -11,16 +13,64 @@ creates in one step, and objects that do not change once they are stored.
 import heapq
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from datetime import datetime
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Final
 
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from kudo.api import JsonObject
+from kudo.api import JsonObject, PlanStatus
+from kudo.plans.execution import StepRef
 from kudo.plans.runs.conditions import READY, RECONCILING, STALLED
-from kudo_reconciler.metrics.durations import moment
 from kudo_reconciler.metrics.labels import INSTANCE_STATES, PLANS, plan_label
+
+
+def moment(timestamp: str | None) -> datetime | None:
+    """Parse an RFC 3339 time; None if there is none, or the value is not a time."""
+    try:
+        read = datetime.fromisoformat(timestamp or "")
+    except ValueError:
+        return None
+    return read if read.tzinfo is not None else read.replace(tzinfo=UTC)
+
+
+def run_seconds(entry: PlanStatus) -> float | None:
+    """Return the duration of a run in whole seconds; None if its status lacks a time.
+
+    KUDO 0.19 did not record when a run began.
+    """
+    began, ended = moment(entry.started_at), moment(entry.finished_at)
+    if began is None or ended is None:
+        return None
+    return max(0.0, (ended - began).total_seconds())
+
+
+@dataclass(slots=True)
+class StepTimes:
+    """Start times of the steps of one run. Each step ends once, however often it is reconciled."""
+
+    _began: dict[StepRef, datetime] = field(default_factory=dict)
+    _ended: set[StepRef] = field(default_factory=set)
+
+    def begin(self, ref: StepRef, entry: PlanStatus, now: datetime) -> None:
+        """Record that a step is reconciled; it began now, or at the time in its status."""
+        if ref not in self._began:
+            self._began[ref] = min(_recorded(entry, ref), default=now)
+
+    def end(self, ref: StepRef, now: datetime) -> float | None:
+        """Return the seconds since a step began; None if its end was recorded before."""
+        if ref in self._ended:
+            return None
+        self._ended.add(ref)
+        return max(0.0, (now - self._began[ref]).total_seconds())
+
+
+def _recorded(entry: PlanStatus, ref: StepRef) -> Iterable[datetime]:
+    steps = (entry.phases or ())[ref.phase_index].steps or ()
+    times = (moment(task.started_at) for task in steps[ref.step_index].tasks or ())
+    return (time for time in times if time is not None)
+
 
 MOST_NAMED: Final = 100
 
@@ -45,17 +95,17 @@ def suspended(
     One whose time cannot be read counts, and is not named.
     """
     number, seconds = families = suspended_families()
-    paused = [(since, one["metadata"]) for one in instances if (since := _since(one))]
+    paused = [
+        (since, instance["metadata"])
+        for instance in instances
+        if (since := (instance.get("status") or {}).get("suspendedAt") or "")
+    ]
     number.add_metric([], len(paused))
-    times = ((moment(since), one["namespace"], one["name"]) for since, one in paused)
-    known = ((began, *key) for began, *key in times if began is not None)
-    for began, namespace, name in heapq.nsmallest(MOST_NAMED, known):
+    times = ((moment(since), metadata["namespace"], metadata["name"]) for since, metadata in paused)
+    readable = ((began, *key) for began, *key in times if began is not None)
+    for began, namespace, name in heapq.nsmallest(MOST_NAMED, readable):
         seconds.add_metric([namespace, name], max(0.0, (now - began).total_seconds()))
     return families
-
-
-def _since(instance: JsonObject) -> str:
-    return (instance.get("status") or {}).get("suspendedAt") or ""
 
 
 _BY_READY = {"True": "ready", "False": "not_ready"}

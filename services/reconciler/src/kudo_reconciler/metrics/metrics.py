@@ -17,8 +17,7 @@ from prometheus_client.process_collector import ProcessCollector
 
 from kubeio.connection.round_tripper import RequestSeen
 from kudo.api import ExecutionStatus, JsonObject, PlanStatus
-from kudo_reconciler.metrics.durations import run_seconds
-from kudo_reconciler.metrics.instances import InstanceCollector
+from kudo_reconciler.metrics.instances import InstanceCollector, run_seconds
 from kudo_reconciler.metrics.labels import (
     APPLY_OUTCOMES,
     NO_REASON,

@@ -34,8 +34,8 @@ from kudo.objects.policies import is_retained
 from kudo.objects.sharing import is_listed
 from kudo.plans.execution import step_named, step_of
 from kudo_reconciler.objects.ownership import controller_of, is_owned
-from kudo_reconciler.objects.places import place_of
 from kudo_reconciler.objects.recorder import Recorder
+from kudo_reconciler.objects.run_context import place_of
 from kudo_reconciler.tenancy.access import may_apply
 from kudo_reconciler.tenancy.accounts import Accounts
 

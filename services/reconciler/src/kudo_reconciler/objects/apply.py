@@ -52,7 +52,7 @@ from kudo_reconciler.common.errors import (
 )
 from kudo_reconciler.common.keys import key_of
 from kudo_reconciler.metrics.metrics import Metrics
-from kudo_reconciler.objects.cached_objects import KnownPlaces, is_whole, written_by
+from kudo_reconciler.objects.cached_objects import ExistingObjects, is_whole, written_by
 from kudo_reconciler.objects.observer import ObjectWrite, Observer
 from kudo_reconciler.objects.ownership import (
     Desired,
@@ -65,7 +65,7 @@ from kudo_reconciler.objects.ownership import (
     tell_adopted,
     tell_taken_over,
 )
-from kudo_reconciler.objects.run_context import Place, RunContext, check_may_write
+from kudo_reconciler.objects.run_context import ObjectKey, RunContext, check_may_write
 
 log = logging.getLogger(__name__)
 
@@ -94,8 +94,8 @@ class Applier:
     observer: Observer
     ownership: Ownership
     metrics: Metrics
-    locks: KeyedLocks[Place] = field(default_factory=KeyedLocks)
-    existing: KnownPlaces = field(default_factory=KnownPlaces)
+    locks: KeyedLocks[ObjectKey] = field(default_factory=KeyedLocks)
+    existing: ExistingObjects = field(default_factory=ExistingObjects)
 
     async def apply(self, desired: Desired, context: RunContext) -> JsonObject:
         """Apply an enriched object and return it as stored by the API server.
@@ -105,8 +105,8 @@ class Applier:
             FatalTaskError: the API server rejects the object for good.
             TransientTaskError: a retry may succeed.
         """
-        async with self.locks.of(desired.place):
-            with self.observer.writing(*desired.place, key_of(context.instance)) as write:
+        async with self.locks.of(desired.key):
+            with self.observer.writing(*desired.key, key_of(context.instance)) as write:
                 return await self._apply(desired, context, write)
 
     async def existing_object(self, desired: Desired, context: RunContext) -> JsonObject | None:
@@ -114,7 +114,7 @@ class Applier:
 
         From the cache it is what `cached_objects.reduced` keeps.
         """
-        if self.observer.lacks(*desired.place):
+        if self.observer.lacks(*desired.key):
             return None
         try:
             existing = await self.observer.current(
@@ -131,7 +131,7 @@ class Applier:
         for _ in range(_ATTEMPTS):
             self._remember(desired, existing)
             if existing is not None:
-                context.seen.add(desired.place)
+                context.seen.add(desired.key)
             try:
                 applied = await self._apply_known_fields(desired, existing, context)
             except Conflict as conflict:
@@ -146,7 +146,7 @@ class Applier:
             except (ApiError, ConnectionLost) as error:
                 raise self._task_error(desired, error, context) from error
             else:
-                context.seen.add(desired.place)
+                context.seen.add(desired.key)
                 self._remember(desired, applied)
                 if applied is not existing:
                     self.metrics.applied.labels("applied").inc()
@@ -159,11 +159,11 @@ class Applier:
         """Return the object from the cache or the API server; None to create it."""
         if desired.only_created:
             return await self._read_again(desired, context)
-        if self.observer.lacks(*desired.place):
+        if self.observer.lacks(*desired.key):
             # Most likely it is new. If it exists without our label, the creation is answered with
             # 409.
             return None
-        if not self.observer.may_watch(desired.resource) and desired.place not in self.existing:
+        if not self.observer.may_watch(desired.resource) and desired.key not in self.existing:
             return None
         try:
             return await self.observer.current(
@@ -177,9 +177,9 @@ class Applier:
         if self.observer.may_watch(desired.resource):
             return
         if existing is None:
-            self.existing.discard(desired.place)
+            self.existing.discard(desired.key)
         else:
-            self.existing.add(desired.place)
+            self.existing.add(desired.key)
 
     async def _apply_known_fields(
         self, desired: Desired, existing: JsonObject | None, context: RunContext
@@ -249,7 +249,7 @@ class Applier:
         reference, and of two Instances that create a cluster-scoped object only one would be listed
         in its annotation.
         """
-        if desired.place in context.seen:
+        if desired.key in context.seen:
             await self._check_instance(context)
         target = await self.ownership.shared(desired, None, context.instance)
         # An apply, not a POST: `managedFields` then records an apply, and fields that the kind does

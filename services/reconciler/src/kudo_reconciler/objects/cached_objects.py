@@ -13,7 +13,7 @@ from kudo.api import Json, JsonObject, names
 from kudo.objects.health import read_fields
 from kudo.objects.health.fields import each, fields, scalar
 from kudo.objects.managed_fields import Writer, writers
-from kudo_reconciler.objects.run_context import Place
+from kudo_reconciler.objects.run_context import ObjectKey
 
 _WRITERS: Final = "writers"
 _OF_SHARES: Final = frozenset(
@@ -135,40 +135,44 @@ def _without_shares(obj: JsonObject) -> JsonObject:
     return {**{k: v for k, v in obj.items() if k != _WRITERS}, "metadata": metadata}
 
 
-MOST_PLACES: Final = 10_000
-"""Places: about 5 MB. What is forgotten costs a request that is refused."""
-_Place = tuple[str, str, str, str]
+MOST_EXISTING: Final = 10_000
+"""Keys: about 5 MB. What is forgotten costs a request that is refused."""
+_ShortKey = tuple[str, str, str, str]
 
 
-class KnownPlaces:
-    """The places of the objects that were applied or read last.
+class ExistingObjects:
+    """The objects of kinds that are not watched that were applied or read last.
+
+    It is a hint that saves a request, and nothing is decided by it: an object in it is read before
+    it is applied, and another one is created, which the API server refuses if it exists.
+
 
     Args:
         most: How many are remembered.
     """
 
-    def __init__(self, most: int = MOST_PLACES) -> None:
+    def __init__(self, most: int = MOST_EXISTING) -> None:
         self._most = most
-        self._places: OrderedDict[_Place, None] = OrderedDict()
+        self._keys: OrderedDict[_ShortKey, None] = OrderedDict()
 
     def __len__(self) -> int:
-        return len(self._places)
+        return len(self._keys)
 
-    def __contains__(self, place: Place) -> bool:
-        return _shortened(place) in self._places
+    def __contains__(self, key: ObjectKey) -> bool:
+        return _shortened(key) in self._keys
 
-    def add(self, place: Place) -> None:
-        key = _shortened(place)
-        self._places[key] = None
-        self._places.move_to_end(key)
-        if len(self._places) > self._most:
-            self._places.popitem(last=False)
+    def add(self, key: ObjectKey) -> None:
+        short = _shortened(key)
+        self._keys[short] = None
+        self._keys.move_to_end(short)
+        if len(self._keys) > self._most:
+            self._keys.popitem(last=False)
 
-    def discard(self, place: Place) -> None:
-        self._places.pop(_shortened(place), None)
+    def discard(self, key: ObjectKey) -> None:
+        self._keys.pop(_shortened(key), None)
 
 
-def _shortened(place: Place) -> _Place:
+def _shortened(key: ObjectKey) -> _ShortKey:
     """Return a key that does not depend on the version in which a kind is served."""
-    resource, namespace, name = place
+    resource, namespace, name = key
     return resource.group, resource.plural, namespace or "", name

@@ -27,7 +27,7 @@ from kudo_reconciler.common.concurrency import FEW_AT_ONCE, paced
 from kudo_reconciler.common.errors import error_text
 from kudo_reconciler.objects.observer import Observer
 from kudo_reconciler.objects.ownership import Desired
-from kudo_reconciler.objects.run_context import Place, RunContext
+from kudo_reconciler.objects.run_context import ObjectKey, RunContext
 
 _RESOURCES: dict[str, Resource] = {
     "ConfigMap": CONFIG_MAPS,
@@ -46,7 +46,7 @@ class DependencyHasher:
         self,
         desired: Sequence[Desired],
         context: RunContext,
-        stored: Mapping[Place, JsonObject] = MappingProxyType({}),
+        stored: Mapping[ObjectKey, JsonObject] = MappingProxyType({}),
     ) -> list[Desired]:
         """Return the objects with the hash of their dependencies, or of their own content.
 
@@ -67,8 +67,8 @@ class DependencyHasher:
                 continue
             if not item.only_created:
                 digests[dependency] = await context.digest(item.target, live=False)
-            elif item.place in stored:
-                digests[dependency] = await context.digest(stored[item.place], live=True)
+            elif item.key in stored:
+                digests[dependency] = await context.digest(stored[item.key], live=True)
             # A digest that is computed at once takes up to 16 ms, and there may be many.
             await asyncio.sleep(0)
         return [

@@ -35,7 +35,7 @@ from kudo_reconciler.common.clock import loop_seconds
 from kudo_reconciler.common.errors import error_text
 from kudo_reconciler.common.keys import Key
 from kudo_reconciler.objects.cached_objects import only_shares_differ, reduced
-from kudo_reconciler.objects.places import place_of
+from kudo_reconciler.objects.run_context import place_of
 from kudo_reconciler.objects.sharers import Spread
 from kudo_reconciler.store.freshness import OwnWrites
 from kudo_reconciler.store.inventories import InventoryStore

@@ -35,8 +35,7 @@ from kudo.objects.sharing import Claim, claim, goes_with_instance
 from kudo.tasks.rendering import Manifest
 from kudo_reconciler.common.keys import Key
 from kudo_reconciler.objects.cached_objects import written_by
-from kudo_reconciler.objects.places import place_of
-from kudo_reconciler.objects.run_context import Place, RunContext
+from kudo_reconciler.objects.run_context import ObjectKey, RunContext, place_of
 from kudo_reconciler.objects.sharers import Sharers
 from kudo_reconciler.store.instances import InstanceStore
 
@@ -56,7 +55,7 @@ class Desired:
     target: JsonObject
 
     @property
-    def place(self) -> Place:
+    def key(self) -> ObjectKey:
         return self.resource, self.namespace, self.name
 
     @property

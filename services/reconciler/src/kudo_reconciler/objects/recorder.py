@@ -32,19 +32,19 @@ from kudo_reconciler.store.inventories import Change, InventoryStore
 
 
 @dataclass(slots=True)
-class Wanted:
+class PlanEntries:
     """The entries of a plan.
 
     Attributes:
-        known: The record that they were compared with.
+        record: The record that they were compared with.
         recorded: Objects of which another digest alone is no reason to write.
         entries: By place, without those that cannot be recorded.
-        changed: Those that `known` does not have as they are, with what it knows of their objects.
+        changed: Those that `record` does not have as they are, with what it knows of their objects.
         lacking: Whether one of them is a reason to write.
         refused: Whether some cannot be recorded.
     """
 
-    known: Record
+    record: Record
     recorded: Collection[Place]
     entries: dict[Place, Entry] = field(default_factory=dict)
     changed: list[Entry] = field(default_factory=list)
@@ -54,7 +54,7 @@ class Wanted:
     @classmethod
     async def of(
         cls, entries: Iterable[Entry], record: Record | None, context: RunContext
-    ) -> "Wanted":
+    ) -> "PlanEntries":
         """Compare entries with a record; of several of one object the last one counts."""
         planned = cls(record or Record(), context.recorded)
         namespace = context.instance.metadata.namespace
@@ -70,7 +70,7 @@ class Wanted:
 
     def merged(self, record: Record) -> Record:
         """Return a record with the entries; the same one if that is no reason to write."""
-        if record.entries is self.known.entries:
+        if record.entries is self.record.entries:
             return record.merged(self.changed) if self.lacking else record
         # Somebody has changed it meanwhile, or a former leader did.
         entries = self.entries.values()
@@ -79,7 +79,7 @@ class Wanted:
         return record.merged(entries)
 
     def _compare(self, entry: Entry, namespace: str) -> None:
-        stored = self.known.get(entry.place)
+        stored = self.record.get(entry.place)
         if entry.says_as_much_as(stored):
             return
         if not can_be_recorded(entry, namespace):
@@ -87,7 +87,7 @@ class Wanted:
             del self.entries[entry.place]
             return
         self.changed.append(entry if stored is None else continued(entry, stored))
-        self.lacking = self.lacking or not self.known.covers(entry, self.recorded)
+        self.lacking = self.lacking or not self.record.covers(entry, self.recorded)
 
 
 async def covers(record: Record, entries: Iterable[Entry], recorded: Collection[Place]) -> bool:
@@ -197,7 +197,7 @@ class Recorder:
             if await self._covers(owner, entries, context.recorded):
                 return
             entries, cached = await others(), self.inventories.cached(owner)
-            planned = await Wanted.of(entries, cached, context)
+            planned = await PlanEntries.of(entries, cached, context)
             answers = await Answers.of(context.answers, cached)
             await self._save(
                 owner, lambda record: self._expecting(context, owner, planned, answers, record)
@@ -292,7 +292,7 @@ class Recorder:
         self,
         context: RunContext,
         owner: InstanceIdentity,
-        planned: Wanted,
+        planned: PlanEntries,
         answers: Answers,
         record: Record,
     ) -> Record:

@@ -26,7 +26,7 @@ from kudo.objects.sharing import goes_with_instance, is_listed, sharers
 from kudo_reconciler.common.keys import Key
 from kudo_reconciler.events.writer import EventRecorder
 from kudo_reconciler.objects.observer import Observer
-from kudo_reconciler.objects.places import place_of
+from kudo_reconciler.objects.run_context import place_of
 from kudo_reconciler.objects.sharers import SharersUnknown
 from kudo_reconciler.objects.shares import Found, RecordedObjects, Shares
 from kudo_reconciler.tenancy.accounts import Accounts
@@ -82,7 +82,7 @@ class ClusterObjects:
         if client is None:
             return
         released = Released()
-        shared, unlisted = await self._found(sharer, client, released)
+        shared, unlisted = await self._shared_objects(sharer, client, released)
         await self.shares.give_up_all(shared, sharer)
         for resource, obj in shared:
             try:
@@ -96,7 +96,7 @@ class ClusterObjects:
         user = "the reconciler" if client.identity is None else client.identity.user
         self._report_left(sharer, user, released.left, unlisted)
 
-    async def _found(
+    async def _shared_objects(
         self, sharer: InstanceIdentity, client: Client, released: Released
     ) -> tuple[list[Found], list[Resource]]:
         """Return the objects that an Instance shares, and kinds that may have more of them."""
@@ -104,7 +104,7 @@ class ClusterObjects:
         if on_record is not None:
             for place, error in on_record.refused.items():
                 released.refuse(str(place), error)
-            return on_record.found, []
+            return on_record.shared, []
         shared, unlisted = await self._all_shared_by(sharer, client)
         if client.identity is None:
             return shared, []

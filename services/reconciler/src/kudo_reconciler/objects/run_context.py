@@ -1,4 +1,4 @@
-"""The interface to the run for which objects are written.
+"""The interface to the run for which objects are written, and the keys of its objects.
 
 Tasks are in `execution`, above this package, which uses them only by this protocol.
 """
@@ -10,11 +10,12 @@ from kubeio.client import Client
 from kubeio.resource import Resource
 from kudo.api import Instance, JsonObject
 from kudo.objects.inventory import record
+from kudo.objects.inventory.record import Place
 from kudo_reconciler.common.errors import Superseded, Suspended
 from kudo_reconciler.events.queue import Severity
 
-Place = tuple[Resource, str | None, str]
-"""Where an object is: kind, namespace, name."""
+ObjectKey = tuple[Resource, str | None, str]
+"""Kind, namespace and name of an object; `Place` is the same on record, for any version."""
 Tell = Callable[[Severity, str, str], None]
 """Writes an event of a run: severity, reason, message."""
 
@@ -55,7 +56,7 @@ class RunContext(Protocol):
         """Return the function that writes an event."""
 
     @property
-    def seen(self) -> set[Place]:
+    def seen(self) -> set[ObjectKey]:
         """Return the objects that existed when the run applied them, or that it created."""
 
     @property
@@ -94,3 +95,15 @@ def check_may_write(context: RunContext) -> None:
         raise Superseded
     if context.is_suspended():
         raise Suspended
+
+
+def place_of(resource: Resource, namespace: str | None, name: str) -> Place:
+    """Return the place of an object, whatever the version of its kind.
+
+    Args:
+        resource: Its kind.
+        namespace: Of the object; it does not count if its kind has none.
+        name: Of the object.
+    """
+    where = namespace if resource.namespaced else None
+    return Place(resource.group, resource.kind, where or "", name)

@@ -26,7 +26,7 @@ from kudo.objects.inventory.record import Place
 from kudo.objects.sharing import MOST_LISTED, instance_label, lists_all, shared_by, sharers
 from kudo_reconciler.common.concurrency import paced
 from kudo_reconciler.common.keys import INSTANCES, Key
-from kudo_reconciler.objects.places import place_of
+from kudo_reconciler.objects.run_context import place_of
 from kudo_reconciler.store.instances import InstanceStore
 from kudo_reconciler.store.inventories import InventoryStore
 

@@ -16,9 +16,9 @@ from kudo.objects.inventory.record import Entry, Place
 from kudo.objects.sharing import is_listed, is_of_kudo, sharers
 from kudo_reconciler.common.keys import Key
 from kudo_reconciler.objects.observer import Observer
-from kudo_reconciler.objects.places import place_of
 from kudo_reconciler.objects.recorder import Recorder
 from kudo_reconciler.objects.resolver import served_kind
+from kudo_reconciler.objects.run_context import place_of
 from kudo_reconciler.objects.sharers import Sharers
 from kudo_reconciler.store.inventories import InventoryStore
 
@@ -30,11 +30,11 @@ class OnRecord:
     """The objects of an Instance that has a complete record.
 
     Attributes:
-        found: Those that it shares, with their metadata at least.
+        shared: Those that it shares, with their metadata at least.
         refused: Those that it may share, and that its account may not read.
     """
 
-    found: list[Found] = field(default_factory=list)
+    shared: list[Found] = field(default_factory=list)
     refused: dict[Place, Forbidden] = field(default_factory=dict)
 
 
@@ -70,20 +70,20 @@ class RecordedObjects:
                 objects.refused[entry.place] = error
                 continue
             if read is not None and _is_shared(entry, read[1]["metadata"], sharer):
-                objects.found.append(read)
-        objects.found.extend(self._off_record(entries, sharer))
+                objects.shared.append(read)
+        objects.shared.extend(self._off_record(entries, sharer))
         return objects
 
     def unlisted(self, key: Key) -> list[tuple[InstanceIdentity, Resource, JsonObject]]:
         """Return the watched objects that Instances of a name share, and that do not list them."""
         return [
-            (sharer, *found)
+            (sharer, resource, obj)
             for sharer, entries in self.inventories.of_name(*key)
             for entry in entries
             if entry.shared
-            for found in self.observer.cluster_scoped(entry.place)
-            if not is_listed(found[1]["metadata"], sharer)
-            and has_applied(entry, found[1]["metadata"], sharer)
+            for resource, obj in self.observer.cluster_scoped(entry.place)
+            if not is_listed(obj["metadata"], sharer)
+            and has_applied(entry, obj["metadata"], sharer)
         ]
 
     async def _entries(self, sharer: InstanceIdentity) -> list[Entry] | None:

@@ -21,7 +21,7 @@ from kubeio.client import Client
 from kubeio.errors import InvalidPath, NotFound
 from kubeio.preconditions import ObjectChanged, unchanged
 from kubeio.types import resource_version
-from kudo.api import Instance, InstanceStatus, JsonObject, PlanExecution, new_run
+from kudo.api import Instance, InstanceStatus, JsonObject, PlanExecution, names, new_run
 from kudo.plans.runs.history import with_history
 from kudo_reconciler.common.errors import Outdated
 from kudo_reconciler.common.keys import INSTANCES, Key, key_of
@@ -249,6 +249,58 @@ class InstanceStore:
             return False
         await self.set_finalizers(now, [*present, finalizer])
         return True
+
+    async def apply_child(
+        self, target: JsonObject, seen: JsonObject | None, *, client: Client
+    ) -> JsonObject:
+        """Apply the child of another Instance on the state that was read, by force; or create it.
+
+        The write does not count as own: it enqueues the child, which is then reconciled.
+
+        Args:
+            target: The child as it is sent.
+            seen: As it was read; None to create it.
+            client: Of the task that the child belongs to.
+
+        Raises:
+            ObjectChanged: it changed since it was read.
+            KubeError: the request failed.
+        """
+        if seen is not None:
+            version = {key: seen["metadata"][key] for key in ("uid", "resourceVersion")}
+            target = {**target, "metadata": {**target["metadata"], **version}}
+        try:
+            applied = await client.apply(
+                INSTANCES, target, field_manager=names.FIELD_MANAGER, force=seen is not None
+            )
+        except NotFound as error:
+            if seen is None:
+                raise
+            raise ObjectChanged from error
+        self.informer.observe(applied)
+        return applied
+
+    async def patch_child(
+        self, seen: JsonObject, *changes: JsonObject, client: Client
+    ) -> JsonObject:
+        """Send a JSON Patch for a child in the state that was read; else like `apply_child`.
+
+        Raises:
+            ObjectChanged: it changed since it was read.
+            KubeError: the request failed.
+        """
+        metadata = seen["metadata"]
+        version, key = metadata["resourceVersion"], Key(metadata["namespace"], metadata["name"])
+        async with unchanged(version, lambda: self.read(key, client=client)):
+            patched = await client.json_patch(
+                INSTANCES,
+                key.name,
+                [jsonpatch.test("/metadata/resourceVersion", version), *changes],
+                namespace=key.namespace,
+                field_manager=names.FIELD_MANAGER,
+            )
+        self.informer.observe(patched)
+        return patched
 
     async def _patch(self, instance: Instance, *operations: JsonObject) -> Instance:
         """Change an Instance that is still as it was read: the operations test that."""

@@ -50,7 +50,7 @@ from kudo_reconciler.objects.dependency_hash import DependencyHasher, as_depende
 from kudo_reconciler.objects.observer import Observer
 from kudo_reconciler.objects.ownership import Desired
 from kudo_reconciler.objects.resolver import Resolver
-from kudo_reconciler.objects.run_context import Place
+from kudo_reconciler.objects.run_context import ObjectKey
 from kudo_reconciler.store.instances import InstanceStore
 
 MOST_OBJECTS: Final = 100
@@ -230,25 +230,25 @@ class ApplyTask:
         the object that was sent.
         """
         enriched = await self._enriched(context)
-        before = {item.place: item for item in context.memory.applied.get(context.key, ())}
+        before = {item.key: item for item in context.memory.applied.get(context.key, ())}
         healthy = {place for place, item in before.items() if item.uid in context.memory.healthy}
-        first = [obj for obj in enriched if _is_created_first(obj) and obj.place not in healthy]
+        first = [obj for obj in enriched if _is_created_first(obj) and obj.key not in healthy]
         desired = enriched if first else await self._hashed(enriched, context)
         await self._add_finalizer(desired, context)
         await self.recording.expect([(obj.manifest, obj.resource) for obj in desired], context)
         # Before anything is applied, so that no event of it is missed.
         await self.observer.watch_all(obj.resource for obj in desired)
-        stored: dict[Place, JsonObject] = {}
+        stored: dict[ObjectKey, JsonObject] = {}
         if first:
             stored = await self._created(first, context)
             desired = await self._hashed(enriched, context, stored)
         items, objects, healthy_now = [], [], []
         with Digests.kept(context, len(desired)) as digests:
             async for number, obj in paced(enumerate(desired), FEW_AT_ONCE):
-                if obj.place in healthy:
-                    items.append(before[obj.place])
+                if obj.key in healthy:
+                    items.append(before[obj.key])
                     continue
-                applied = stored.get(obj.place)
+                applied = stored.get(obj.key)
                 if applied is None and not before:
                     applied = await self._unchanged(obj, digests[number], context)
                 if applied is None:
@@ -267,7 +267,7 @@ class ApplyTask:
 
     async def _created(
         self, desired: Sequence[Desired], context: TaskContext
-    ) -> dict[Place, JsonObject]:
+    ) -> dict[ObjectKey, JsonObject]:
         """Create ConfigMaps and Secrets that are only created, and return them as they are stored.
 
         This precedes the hash of what depends on them: their rendering may be another one each
@@ -276,7 +276,7 @@ class ApplyTask:
         stored = {}
         for obj in desired:
             encoded = replace(obj, target=encode_string_data(obj.target))
-            stored[obj.place] = await self.applier.apply(encoded, context)
+            stored[obj.key] = await self.applier.apply(encoded, context)
         return stored
 
     async def _unchanged(
@@ -290,7 +290,7 @@ class ApplyTask:
         await asyncio.sleep(0)
         if existing is None or digits_of(context.uid, existing, desired.target) != digits:
             return None
-        context.seen.add(desired.place)
+        context.seen.add(desired.key)
         return existing
 
     async def _sent(self, context: TaskContext) -> list[JsonObject]:
@@ -339,7 +339,7 @@ class ApplyTask:
         self,
         enriched: Sequence[Desired],
         context: TaskContext,
-        stored: Mapping[Place, JsonObject] = MappingProxyType({}),
+        stored: Mapping[ObjectKey, JsonObject] = MappingProxyType({}),
     ) -> list[Desired]:
         hashed = await self.hasher.hashed(enriched, context, stored)
         return [

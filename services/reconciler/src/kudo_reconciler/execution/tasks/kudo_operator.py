@@ -35,7 +35,7 @@ from kudo_reconciler.execution.tasks.parts import TaskParts
 from kudo_reconciler.metrics.metrics import Metrics
 from kudo_reconciler.objects.resolver import Resolver
 from kudo_reconciler.objects.run_context import check_may_write
-from kudo_reconciler.store.children import ChildStore
+from kudo_reconciler.store.instances import InstanceStore
 from kudo_reconciler.store.versions import ChildVersions
 from kudo_reconciler.tenancy.access import AccessReviews
 
@@ -46,7 +46,7 @@ _ATTEMPTS = 5
 class ChildTask:
     """Runs KudoOperator tasks."""
 
-    store: ChildStore
+    instances: InstanceStore
     versions: ChildVersions
     metrics: Metrics
     reviews: AccessReviews
@@ -55,7 +55,7 @@ class ChildTask:
     @classmethod
     def of(cls, parts: TaskParts) -> Self:
         return cls(
-            ChildStore(parts.instances),
+            parts.instances,
             ChildVersions(parts.versions),
             parts.metrics,
             parts.reviews,
@@ -95,27 +95,31 @@ class ChildTask:
         name = context.task.spec.parameter_file
         file = await context.document("parameters", name) if name else {}
         child = children.child_of(context.task, context.instance, context.version, file)
-        children.check_ancestors(child, context.instance, self.store.find)
+        children.check_ancestors(
+            child, context.instance, lambda *key: self.instances.cached(Key(*key))
+        )
         context.memory.children[context.key] = child
         return child
 
     async def _read(self, child: Child, context: TaskContext) -> JsonObject | None:
         key = Key(child.namespace, child.name)
         if context.memory.rechecking:
-            return await self.store.live(key, client=context.client)
-        if self.store.cached(key) is None:
+            return await self.instances.read(key, client=context.client)
+        if self.instances.informer.get(*key) is None:
             return None
         if await self.reviews.may_get(context.client, INSTANCES, child.namespace):
             # Again: it may have changed during the review.
-            return self.store.cached(key)
-        return await self.store.live(key, client=context.client)
+            return self.instances.informer.get(*key)
+        return await self.instances.read(key, client=context.client)
 
     # Changing it
 
     async def _change(self, child: Child, context: TaskContext) -> TaskResult:
         after = await self._version(child, context)
         for _ in range(_ATTEMPTS):
-            seen = await self.store.live(Key(child.namespace, child.name), client=context.client)
+            seen = await self.instances.read(
+                Key(child.namespace, child.name), client=context.client
+            )
             try:
                 return await self._attempt(child, after, seen, context)
             except Conflict:
@@ -166,7 +170,7 @@ class ChildTask:
             child, context.instance, context.uid, update.version, update.parameters
         )
         check_may_write(context)
-        applied = await self.store.apply(target, seen, client=context.client)
+        applied = await self.instances.apply_child(target, seen, client=context.client)
         self.metrics.applied.labels("applied").inc()
         if update.last:
             item = AppliedObject(INSTANCES, child.namespace, child.name, _uid(applied))
@@ -188,7 +192,7 @@ class ChildTask:
             update.parameters,
         )
         check_may_write(context)
-        return await self.store.apply(target, seen, client=context.client)
+        return await self.instances.apply_child(target, seen, client=context.client)
 
     async def _restart(
         self, child: Child, seen: JsonObject, plan: str, context: TaskContext
@@ -199,7 +203,7 @@ class ChildTask:
             ANNOTATION_PLAN_UID: context.uid,
         }
         check_may_write(context)
-        restarted = await self.store.patch(
+        restarted = await self.instances.patch_child(
             seen,
             jsonpatch.add("/metadata/annotations", annotations),
             jsonpatch.add("/spec/planExecution", children.restart(seen, plan, context.uid)),
@@ -225,13 +229,13 @@ class ChildTask:
             return seen
         check_may_write(context)
         update = jsonpatch.add("/metadata/managedFields", entries)
-        return await self.store.patch(seen, update, client=context.client)
+        return await self.instances.patch_child(seen, update, client=context.client)
 
     # What comes of it
 
     async def _wait_for_plan(self, child: Child, context: TaskContext) -> TaskResult | None:
         """Return a result that names the child's plan to wait for; None if it ended meanwhile."""
-        seen = await self.store.live(Key(child.namespace, child.name), client=context.client)
+        seen = await self.instances.read(Key(child.namespace, child.name), client=context.client)
         health = None if seen is None else health_of(seen)
         if seen is None or health is None or health.state is not State.WAITING:
             return None
