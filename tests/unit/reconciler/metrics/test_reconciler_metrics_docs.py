@@ -106,6 +106,7 @@ def test_the_reasons_of_the_webhook_are_documented() -> None:
         ),
     ]
     said = {"", REASON} | _first_arguments(files, "Problem", 0)
+    said |= _first_arguments(files, "problem", 0)
     said |= _first_arguments([*WEBHOOK.glob("*.py"), LIBS / "jobs/review.py"], "failed", 1)
     said |= _first_arguments(list(WEBHOOK.glob("*.py")), "_refuse", 2)
     assert documented_values()["kudo_admission_requests_total", "reason"] == said

@@ -82,7 +82,7 @@ def test_every_reason_that_can_end_a_run_is_listed_and_no_other() -> None:
     said |= {"ServiceAccountNotFound"}  # fatal in a namespace that is being deleted
     said |= {"DummyTaskError"}  # fatal or transient, by the task's own words
     said |= first_texts([KUDO / "plans" / "runs" / "last_run.py"], "_edited")
-    said |= failed_runs() | judged() | first_texts(REFUSES_RUNS, "Problem")
+    said |= failed_runs() | judged() | first_texts(REFUSES_RUNS, "Problem", "problem")
     own = {words.NO_REASON, words.STOPPED, words.SUPERSEDED, words.OTHER}
     assert said == set(words.RUN_REASONS) - own
 
