@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from kudo.packages.files import OPERATOR_FILE
-from kudo_harness.suite import Case, Suite
+from kudo_harness.suite import Suite
 
 MOST_FILES: Final = 20_000
 """Files that are looked at; of a case that has more, changes of the others are not seen."""
@@ -72,7 +72,7 @@ NO_FILES: Final = Watched((), {}, ())
 
 def watched(suite: Suite, suite_file: Path | None) -> Watched:
     """Return the files that the cases of a suite depend on."""
-    cases = tuple(case.folder.resolve() for case in cases_of(suite))
+    cases = tuple(case.folder.resolve() for case in suite.cases)
     named = [suite.options.crd_dir, *suite.options.manifest_dirs]
     others = [Path(text.value) for text in named if text is not None]
     if suite_file is not None:
@@ -83,12 +83,6 @@ def watched(suite: Suite, suite_file: Path | None) -> Watched:
         tuple(path.resolve() for path in others if path.exists()),
         tuple(Path(folder.path).resolve() for folder in suite.test_dirs),
     )
-
-
-def cases_of(suite: Suite) -> Iterator[Case]:
-    """Yield all cases of a suite."""
-    for folder in suite.test_dirs:
-        yield from folder.cases
 
 
 async def changes(files: Watched, before: State) -> State:

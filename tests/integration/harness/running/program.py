@@ -12,6 +12,7 @@ from kubectl_kudo.commands.test.host import HOST
 from kubeio.client import Client
 from kubeio.connection.config import load_config
 from kudo_harness.running.log import RunOptions
+from kudo_harness.running.waiting import Interruption, listening
 from kudo_harness.target import Target
 from tests.integration.harness.running.suites import run_folder
 
@@ -23,7 +24,14 @@ class _Printed(list[str]):
 
 
 async def main(folder: Path, kubeconfig: Path, programs: Path) -> None:
-    options = RunOptions(folder / "state", folder, dict(os.environ), wait_until_gone=False)
+    interruption = Interruption()
+    environment = dict(os.environ)
+    options = RunOptions(folder / "state", folder, environment, interruption, wait_until_gone=False)
+    with listening(interruption):
+        await _run(options, kubeconfig, programs)
+
+
+async def _run(options: RunOptions, kubeconfig: Path, programs: Path) -> None:
     async with Client(load_config(kubeconfig)) as client:
         target = Target(client, kubeconfig, (programs,), None, False, HOST)
         ran = await run_folder(target, options, _Printed(), {})

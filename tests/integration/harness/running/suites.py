@@ -111,7 +111,7 @@ class Runs:
         environment = {**os.environ, **self.environment}
         state = self.folder / "state"
         state.mkdir(exist_ok=True)
-        options = RunOptions(state, self.folder, environment, interruption, wait)
+        options = RunOptions(state, self.folder, environment, interruption or Interruption(), wait)
         target = Target(self.client, self.kubeconfig, (self.programs,), None, True, HOST)
         return await run_folder(target, options, lines, labels or {})
 

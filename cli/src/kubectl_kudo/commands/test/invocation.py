@@ -332,7 +332,7 @@ def tell(prepared: Prepared, *, again: bool = False) -> None:
 
 
 def _headline(suite: Suite, file: Path | None) -> str:
-    count = sum(len(folder.cases) for folder in suite.test_dirs)
+    count = len(list(suite.cases))
     where = ", ".join(folder.path for folder in suite.test_dirs)
     more = f", and those of {len(suite.downloads)} archives" if suite.downloads else ""
     by = f", suite file {file}" if file else ""
@@ -388,8 +388,7 @@ def _in(folder: Path) -> Path | None:
 
 def check_expressions(suite: Suite, findings: Findings) -> None:
     """Note each CEL expression of a suite that cannot be compiled, with file and line."""
-    for folder in suite.test_dirs:
-        for case in folder.cases:
-            for step in case.steps:
-                if step.assert_options is not None:
-                    Expressions.compile(step.assert_options, findings)
+    for case in suite.cases:
+        for step in case.steps:
+            if step.assert_options is not None:
+                Expressions.compile(step.assert_options, findings)

@@ -44,7 +44,7 @@ from kudo_harness.running.log import RunOptions
 from kudo_harness.running.run import run_suite
 from kudo_harness.running.waiting import Interruption, listening
 from kudo_harness.target import Target
-from kudo_harness.watching import NO_FILES, State, Watched, cases_of, changes, only, watched
+from kudo_harness.watching import NO_FILES, State, Watched, changes, only, watched
 
 _PLUGIN: Final = "kubectl-kudo"
 _TIMEOUT: Final = 30.0
@@ -274,7 +274,7 @@ class _Session:
         self.runs += 1
         own = folder / str(self.runs)
         own.mkdir()
-        log = log_on_stdout(len(list(cases_of(suite))), verbose=bool(self.args.v))
+        log = log_on_stdout(len(list(suite.cases)), verbose=bool(self.args.v))
         options = RunOptions(
             folder=own,
             working_folder=Path.cwd(),

@@ -346,9 +346,8 @@ def check_kinds(suite: Suite, kinds: Kinds, findings: Findings, *, kudo_installe
         check.use(_of_document(document, _APPLY), available)
     available.open = available.open or any(map(object_may_create, manifests))
     available.after(suite.options.commands)
-    for folder in suite.test_dirs:
-        for case in folder.cases:
-            check.case(case, _Available(set(available.kinds), available.open))
+    for case in suite.cases:
+        check.case(case, _Available(set(available.kinds), available.open))
 
 
 def _uses_before(step: Step) -> Iterator[_Use]:

@@ -132,7 +132,9 @@ class _Planner:
                 self.lines.append(kudo.mapped(done))
             else:
                 self.lines[0] = start = asked.mapped(f"{_STARTS}, and {done}")
-            first.append(PlannedCommand(_init(kudo.place), Action.INSTALL_KUDO))
+            # The command is only shown.
+            init = Command(command="kubectl kudo init", place=kudo.place)
+            first.append(PlannedCommand(init, Action.INSTALL_KUDO))
         planner = CommandPlanner(
             variables={**self.options.environment, "NAMESPACE": "default"},
             kudo=self.kudo,
@@ -144,10 +146,11 @@ class _Planner:
             planned for command in self.of_file.commands for planned in planner.plan(command)
         ]
         steps = {}
-        for command in _commands_of_cases(self.suite):
-            planned = planner.plan(command)
-            if planned != (PlannedCommand(command),):
-                steps[command] = planned
+        for step in (step for case in self.suite.cases for step in case.steps):
+            for command in step.commands:
+                planned = planner.plan(command)
+                if planned != (PlannedCommand(command),):
+                    steps[command] = planned
         return Plan(
             where=Where.OWN,
             asked=start,
@@ -204,18 +207,6 @@ class _Planner:
         )
 
 
-def _commands_of_cases(suite: Suite) -> Iterator[Command]:
-    for folder in suite.test_dirs:
-        for case in folder.cases:
-            for step in case.steps:
-                yield from step.commands
-
-
-def _init(place: Place) -> Command:
-    """Return the command that `startKUDO` stands for; it is only shown."""
-    return Command(command="kubectl kudo init", place=place)
-
-
 def _is_kudo(folder: Path) -> bool:
     """Return whether `./bin/manager` in a folder is the manager of KUDO.
 
@@ -240,21 +231,14 @@ def check_faults(suite: Suite, plan: Plan, findings: Findings, *, allowed: bool)
         findings: Where errors are noted.
         allowed: Whether steps may cause faults on a cluster that the harness did not start.
     """
-    for fault in _faults(suite):
-        problem = _of_own_cluster(fault, plan) if _own(plan) else _of_other_cluster(fault, allowed)
-        if problem:
-            findings.error("FaultNotAllowed", problem, fault.place)
-
-
-def _own(plan: Plan) -> bool:
-    return plan.where is Where.OWN
-
-
-def _faults(suite: Suite) -> Iterator[Fault]:
-    for folder in suite.test_dirs:
-        for case in folder.cases:
-            for step in case.steps:
-                yield from step.options.faults if step.options else ()
+    for step in (step for case in suite.cases for step in case.steps):
+        for fault in step.options.faults if step.options else ():
+            if plan.where is Where.OWN:
+                problem = _of_own_cluster(fault, plan)
+            else:
+                problem = _of_other_cluster(fault, allowed)
+            if problem:
+                findings.error("FaultNotAllowed", problem, fault.place)
 
 
 def _of_own_cluster(fault: Fault, plan: Plan) -> str:

@@ -1,6 +1,6 @@
 """Checks the asserts of a step: objects that must match, that must not, expressions, commands."""
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -12,12 +12,12 @@ from kudo_harness.failing.explain import explain, explain_expressions, joined
 from kudo_harness.failing.failed import FailedAssert
 from kudo_harness.host import Host
 from kudo_harness.matching import Match, TooLargeToCompare, best_match
-from kudo_harness.planning.plan import PlannedCommand
+from kudo_harness.planning.plan import Plan
 from kudo_harness.report import Failure
 from kudo_harness.running.clusters import Cluster
 from kudo_harness.running.objects import selector
 from kudo_harness.running.shared import Commands
-from kudo_harness.suite import AssertOptions, Command, Document, ListMatching
+from kudo_harness.suite import AssertOptions, Document, ListMatching
 
 _MOST_EXPLAINED: Final = 5
 """Asserts of one step that are explained; each explanation reads events and owners."""
@@ -59,7 +59,7 @@ class Asserts:
         expressions: CEL expressions.
         options: The TestAssert.
         commands: Runs its commands.
-        planned: What is done for a command.
+        plan: What is done for them.
     """
 
     host: Host
@@ -71,7 +71,7 @@ class Asserts:
     expressions: Expressions
     options: AssertOptions | None
     commands: Commands
-    planned: Callable[[Command], Sequence[PlannedCommand]]
+    plan: Plan
 
     @property
     def count(self) -> int:
@@ -91,7 +91,7 @@ class Asserts:
         # Commands are the most expensive checks and may have effects.
         if self.options is not None and result.holds:
             for command in self.options.commands:
-                result.command = await self.commands.run(self.planned(command), quiet=True)
+                result.command = await self.commands.run(self.plan.of_step(command), quiet=True)
                 if result.command is not None:
                     break
         return result

@@ -49,19 +49,19 @@ class CaseRun:
         """Run the case; `result` says how it ended, also after this was cancelled."""
         self._began = asyncio.get_running_loop().time()
         self.result = CaseResult(self.case.name, datetime.now(UTC))
-        self.shared.log.log.case_started(self.folder, self.case)
+        self.shared.log.case_started(self.folder, self.case)
         try:
             if await self._prepare():
                 await self._run_steps()
             if self._failed:
                 await self._show_events()
-            if not self.shared.suite_options.skip_delete:
+            if not self.shared.suite.options.skip_delete:
                 await self._delete()
         except asyncio.CancelledError:
             self._end(_INTERRUPTED)
             raise
         self._end("")
-        self.shared.log.log.case_ended(self.folder, self.result)
+        self.shared.log.case_ended(self.folder, self.result)
 
     @property
     def _failed(self) -> bool:
@@ -116,7 +116,7 @@ class CaseRun:
 
     async def _ensure_namespace(self, cluster: Cluster) -> None:
         # A namespace that cases share belongs to the run.
-        scope = "" if self.shared.suite_options.namespace else self.scope
+        scope = "" if self.shared.suite.options.namespace else self.scope
         text = await self.shared.namespaces.ensure(cluster, self.case.namespace, scope=scope)
         if text:
             self._log.say(text)
@@ -133,7 +133,7 @@ class CaseRun:
         loop = asyncio.get_running_loop()
         began = loop.time()
         log = self.shared.log.of(self.case.name, step.title)
-        self.shared.log.log.step_started(self.folder, self.case, step)
+        self.shared.log.step_started(self.folder, self.case, step)
         log.say(f"starting test step {step.title}")
         assertions = 0
         try:
@@ -152,7 +152,7 @@ class CaseRun:
         return StepResult(step.title, loop.time() - began, assertions, failure)
 
     async def _show_events(self) -> None:
-        if "events" in self.shared.suite_options.suppress:
+        if "events" in self.shared.suite.options.suppress:
             return
         default = self.shared.clusters.default
         assert default is not None
@@ -161,7 +161,7 @@ class CaseRun:
                 self._log.say(line)
 
     async def _delete(self) -> None:
-        seconds = max(SECONDS, float(self.shared.suite_options.timeout))
+        seconds = max(SECONDS, float(self.shared.suite.options.timeout))
         faults = await self.shared.cleanup.clean(self.scope, seconds)
         for fault in faults:
             self._log.say(fault)

@@ -23,7 +23,7 @@ class RunOptions:
         folder: Temporary folder of the run: its record, and kubeconfigs for steps.
         working_folder: Where the harness runs, and so the commands of the suite.
         environment: Environment of the harness.
-        interruption: What ends the run early; None listens to signals during the run.
+        interruption: What ends the run early, such as signals.
         wait_until_gone: Whether namespaces are waited for when they are deleted; never on a
             cluster that ends with the run.
     """
@@ -31,7 +31,7 @@ class RunOptions:
     folder: Path
     working_folder: Path
     environment: Mapping[str, str]
-    interruption: Interruption | None = None
+    interruption: Interruption
     wait_until_gone: bool = True
 
 
@@ -52,12 +52,36 @@ class RunLog(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class _Lenient:
-    """A log that may be closed: a run whose reader has gone ends as usual, and cleans up."""
+class SafeLog:
+    """Passes on what is told, without secrets.
+
+    A log may be closed: a run whose reader has gone ends as usual, and cleans up.
+
+    Attributes:
+        log: Where it goes.
+        redactor: Knows the secrets.
+    """
 
     log: RunLog
+    redactor: Redactor = field(default_factory=Redactor)
+
+    @classmethod
+    def of_suite(cls, log: RunLog, suite: Suite) -> "SafeLog":
+        """Return the log of a suite: names in it stay readable, although a secret is the same."""
+        safe = cls(log)
+        safe.redactor.known.make_public(_names(suite))
+        return safe
+
+    def learn(self, objects: Iterable[JsonObject]) -> None:
+        """Collect the secrets of objects that are about to be applied."""
+        self.redactor.learn(obj for obj in objects if obj.get("kind") == "Secret")
+
+    def of(self, case: str, step: str) -> "StepLog":
+        """Return the log of a step; of a case or of the suite where names are empty."""
+        return StepLog(self, case, step)
 
     def message(self, case: str, step: str, text: str) -> None:
+        """Pass on a text that has no secrets any more."""
         with suppress(OSError):
             self.log.message(case, step, text)
 
@@ -72,34 +96,6 @@ class _Lenient:
     def case_ended(self, folder: str, result: CaseResult) -> None:
         with suppress(OSError):
             self.log.case_ended(folder, result)
-
-
-@dataclass(frozen=True, slots=True)
-class SafeLog:
-    """Passes on messages without secrets.
-
-    Attributes:
-        log: Where they go.
-        redactor: Knows the secrets.
-    """
-
-    log: RunLog
-    redactor: Redactor = field(default_factory=Redactor)
-
-    @classmethod
-    def of_suite(cls, log: RunLog, suite: Suite) -> "SafeLog":
-        """Return the log of a suite: names in it stay readable, although a secret is the same."""
-        safe = cls(_Lenient(log))
-        safe.redactor.known.make_public(_names(suite))
-        return safe
-
-    def learn(self, objects: Iterable[JsonObject]) -> None:
-        """Collect the secrets of objects that are about to be applied."""
-        self.redactor.learn(obj for obj in objects if obj.get("kind") == "Secret")
-
-    def of(self, case: str, step: str) -> "StepLog":
-        """Return the log of a step; of a case or of the suite where names are empty."""
-        return StepLog(self, case, step)
 
     def text(self, text: str) -> str:
         return redact_text(text, self.redactor.known)
@@ -118,7 +114,7 @@ class StepLog:
     step: str
 
     def say(self, text: str) -> None:
-        self.safe.log.message(self.case, self.step, self.safe.text(text))
+        self.safe.message(self.case, self.step, self.safe.text(text))
 
     def output(self) -> Callable[[str], None]:
         """Return what logs the lines of one command: a private key has several."""
@@ -126,14 +122,14 @@ class StepLog:
 
         def line(text: str) -> None:
             secrets = self.safe.redactor.known
-            self.safe.log.message(self.case, self.step, lines.redact(secrets.replace(text)))
+            self.safe.message(self.case, self.step, lines.redact(secrets.replace(text)))
 
         return line
 
 
 def _names(suite: Suite) -> Iterator[str]:
     """Yield names of cases and namespaces, and names and kinds of their objects."""
-    for case in (case for folder in suite.test_dirs for case in folder.cases):
+    for case in suite.cases:
         yield from (case.name, case.namespace)
         for step in case.steps:
             yield step.name

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Final
@@ -19,7 +18,7 @@ from kudo_harness.running.processes import Processes
 from kudo_harness.running.record import Record
 from kudo_harness.running.setup import Background, Setup, setup_objects
 from kudo_harness.running.shared import Shared
-from kudo_harness.running.waiting import Interruption, listening
+from kudo_harness.running.waiting import Interruption
 from kudo_harness.suite import Suite
 from kudo_harness.target import Target
 
@@ -33,8 +32,8 @@ async def run_suite(
 ) -> SuiteResult:
     """Run a suite.
 
-    The first SIGINT, SIGTERM or SIGHUP ends the run and deletes what it made, the second one ends
-    that as well, and what is left is told.
+    The first interruption ends the run and deletes what it made, the second one ends that as well,
+    and what is left is told.
 
     Args:
         suite: The suite; its options are those that hold, flags included.
@@ -69,19 +68,7 @@ async def run_suite(
                 wait=options.wait_until_gone and target.local is None,
             ),
         )
-        interruption = options.interruption or Interruption()
-        with _heard(interruption, options):
-            return await _Run(shared, Setup(shared, objects), interruption).run()
-
-
-@contextmanager
-def _heard(interruption: Interruption, options: RunOptions) -> Iterator[None]:
-    """Listen to signals, unless the caller does."""
-    if options.interruption is not None:
-        yield
-        return
-    with listening(interruption):
-        yield
+        return await _Run(shared, Setup(shared, objects), options.interruption).run()
 
 
 @dataclass(slots=True)
@@ -119,7 +106,7 @@ class _Run:
             await self._clean(_OF_THE_RUN if ended else None)
             self.interruption.on_signal = before
         return SuiteResult(
-            name=self.shared.suite_options.name,
+            name=self.shared.suite.options.name,
             started=self.started,
             seconds=loop.time() - began,
             folders=tuple(self._results()),
@@ -145,7 +132,7 @@ class _Run:
             background.end()
 
     async def _run_cases(self) -> None:
-        limit = asyncio.Semaphore(self.shared.suite_options.parallel)
+        limit = asyncio.Semaphore(self.shared.suite.options.parallel)
 
         async def run(case: CaseRun) -> None:
             async with limit:
@@ -159,9 +146,9 @@ class _Run:
     async def _clean(self, scope: str | None) -> None:
         """Delete what is left of a scope, or of all: of interrupted cases, and what cases share."""
         log = self.shared.log.of("", "")
-        if self._cluster_ends and (scope is None or self.shared.suite_options.skip_delete):
+        if self._cluster_ends and (scope is None or self.shared.suite.options.skip_delete):
             self._forget()
-        if self.shared.suite_options.skip_delete:
+        if self.shared.suite.options.skip_delete:
             await self.shared.processes.stop_all(None)
             self._tell_kept()
             return
@@ -172,7 +159,7 @@ class _Run:
     def _cluster_ends(self) -> bool:
         """Whether the cluster of the suite ends with the run."""
         return self.shared.target.local is not None and (
-            not self.shared.suite_options.skip_cluster_delete
+            not self.shared.suite.options.skip_cluster_delete
         )
 
     def _forget(self) -> None:

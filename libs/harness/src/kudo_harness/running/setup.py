@@ -155,7 +155,7 @@ class Setup:
             NAMESPACE,
             cluster.kubeconfig,
             self.shared.options.working_folder.absolute(),
-            self.shared.suite_options.command_timeout,
+            self.shared.suite.options.command_timeout,
         )
         commands = self.shared.commands(context, self.shared.log.of("", ""), scope="")
         for planned in self.shared.plan.commands:

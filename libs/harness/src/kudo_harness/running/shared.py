@@ -1,6 +1,6 @@
 """What all cases of a run share, and how their commands are run."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from kudo_harness.running.log import RunOptions, SafeLog, StepLog
 from kudo_harness.running.namespaces import Namespaces
 from kudo_harness.running.processes import Processes
 from kudo_harness.running.record import Record
-from kudo_harness.suite import Command, Suite, SuiteOptions
+from kudo_harness.suite import Suite
 from kudo_harness.target import LocalCluster, Target
 
 _SHOWN = 200
@@ -135,14 +135,6 @@ class Shared:
     namespaces: Namespaces
     processes: Processes
     cleanup: Cleanup
-
-    @property
-    def suite_options(self) -> SuiteOptions:
-        return self.suite.options
-
-    def planned(self, command: Command) -> Sequence[PlannedCommand]:
-        """Return what is done for a command of a step or assert."""
-        return self.plan.of_step(command)
 
     def commands(self, context: Context, log: StepLog, *, scope: str) -> Commands:
         return Commands(self.processes, context, self.target.local, log, scope)

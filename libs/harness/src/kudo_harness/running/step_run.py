@@ -71,7 +71,7 @@ class StepRun:
         options = self.step.options
         if options is None or not options.faults:
             return await self._delete() or await self._act()
-        lists = self.shared.suite_options.list_matching
+        lists = self.shared.suite.options.list_matching
         target, namespace = self.shared.target, self.case.namespace
         try:
             async with StepFaults(options.faults, target, namespace, self.log.say, lists) as faults:
@@ -87,14 +87,14 @@ class StepRun:
     def seconds(self) -> int:
         """The time of the asserts."""
         own = self.step.assert_options.timeout if self.step.assert_options else 0
-        return own or self.shared.suite_options.timeout
+        return own or self.shared.suite.options.timeout
 
     def _context(self) -> Context:
         return self.shared.context(
             self.case.namespace,
             self.cluster.kubeconfig,
             self.case.folder.absolute(),
-            self.shared.suite_options.timeout,
+            self.shared.suite.options.timeout,
         )
 
     async def _delete(self) -> Failure | None:
@@ -126,7 +126,7 @@ class StepRun:
         return Failure(first.message, "\n".join(filter(None, (first.details, more))))
 
     async def _run_commands(self, commands: tuple[Command, ...]) -> Failure | None:
-        planned = [each for command in commands for each in self.shared.planned(command)]
+        planned = [each for command in commands for each in self.shared.plan.of_step(command)]
         return await self._commands.run(planned)
 
     async def _apply(self) -> list[Failure]:
@@ -174,7 +174,7 @@ class StepRun:
 
     def _asserts(self) -> Asserts:
         options = self.step.assert_options
-        lists = self.shared.suite_options.list_matching
+        lists = self.shared.suite.options.list_matching
         expressions = Expressions()
         if options is not None:
             lists = options.list_matching or lists
@@ -190,7 +190,7 @@ class StepRun:
             expressions=expressions,
             options=options,
             commands=self._commands,
-            planned=self.shared.planned,
+            plan=self.shared.plan,
         )
 
     async def _collect(self) -> None:

@@ -83,6 +83,12 @@ class Suite:
     downloads: tuple[Text, ...]
     warnings: tuple[Finding, ...]
 
+    @property
+    def cases(self) -> Iterator[Case]:
+        """Yield the cases of all folders."""
+        for folder in self.test_dirs:
+            yield from folder.cases
+
 
 def load_suite(request: SuiteRequest) -> Suite:
     """Read a suite.
@@ -92,60 +98,51 @@ def load_suite(request: SuiteRequest) -> Suite:
     """
     findings = Findings()
     files = FileReader(findings, request.limits)
-    options = _options(request, files)
-    folders = _test_dirs(request, options)
-    if not folders:
+    options = _read_options(request, files)
+    given = options.test_dirs
+    if request.test_dirs:
+        given = tuple(Text(path, Place(_COMMAND_LINE)) for path in request.test_dirs)
+    if not given:
         findings.error("NoCases", _NO_CASES, Place(str(request.config or _COMMAND_LINE)))
-    reader = _Cases(request, options, files)
-    local = [text for text in folders if not is_url(text.value)]
-    test_dirs = tuple(folder for text in local for folder in reader.read(text))
-    downloads = tuple(text for text in folders if is_url(text.value))
-    if reader.found == 0 and not (downloads or findings.failed):
-        findings.error("NoCases", _nothing_selected(request, folders), folders[0].place)
-    return Suite(options, test_dirs, downloads, findings.check())
+    cases = _Cases(request, options, files)
+    archives = tuple(text for text in given if is_url(text.value))
+    folders = [text for text in given if not is_url(text.value)]
+    test_dirs = tuple(read for text in folders for read in cases.read(text))
+    # An archive is read later, and a folder that cannot be read is an error already.
+    if cases.count == 0 and not (archives or findings.failed):
+        where = ", ".join(text.value for text in given)
+        if request.select is not None:
+            message = f"no case in {where} has a name that matches {request.select.pattern}"
+        else:
+            message = f"no case in {where}; a case is a folder of files such as 00-install.yaml"
+        findings.error("NoCases", message, given[0].place)
+    return Suite(options, test_dirs, archives, findings.check())
 
 
-def _options(request: SuiteRequest, files: FileReader) -> SuiteOptions:
-    if request.config is None:
-        return _read_options(Document({}, _COMMAND_LINE), files)
-    shown = str(request.config)
-    text = files.text(request.config, Place(shown))
-    documents = None
+def _read_options(request: SuiteRequest, files: FileReader) -> SuiteOptions:
+    """Return the options of the suite file, or the defaults if there is none, or nothing in it."""
+    findings = files.findings
+    shown = str(request.config or _COMMAND_LINE)
+    suites: list[Document] = []
+    text = files.text(request.config, Place(shown)) if request.config is not None else None
     if text is not None:
-        documents = read_documents(shown, text, files.findings, request.limits)
-    suites = [document for document in documents or () if _is_suite(document, files.findings)]
-    if documents is not None and not suites:
-        message = "no TestSuite in the file; begin it with apiVersion: kuttl.dev/v1beta1"
-        files.findings.error("NoSuite", message, Place(shown))
+        documents = read_documents(shown, text, findings, request.limits)
+        for document in documents or ():
+            if kind_of(document, findings) == SUITE:
+                suites.append(document)
+                continue
+            message = (
+                "a suite file has only a TestSuite; objects belong into folders of manifestDirs"
+            )
+            findings.error("WrongFile", message, document.place("kind"))
+        if documents is not None and not suites:
+            message = "no TestSuite in the file; begin it with apiVersion: kuttl.dev/v1beta1"
+            findings.error("NoSuite", message, Place(shown))
     for second in suites[1:]:
         message = "a suite file has one TestSuite; make two files of it"
-        files.findings.error("TwoSuites", message, second.place("kind"))
-    return _read_options(suites[0] if suites else Document({}, shown), files)
-
-
-def _is_suite(document: Document, findings: Findings) -> bool:
-    kind = kind_of(document, findings)
-    if kind != SUITE:
-        message = "a suite file has only a TestSuite; objects belong into folders of manifestDirs"
-        findings.error("WrongFile", message, document.place("kind"))
-    return kind == SUITE
-
-
-def _read_options(document: Document, files: FileReader) -> SuiteOptions:
-    return read_suite(Reading(document, files.findings, files.limits))
-
-
-def _test_dirs(request: SuiteRequest, options: SuiteOptions) -> tuple[Text, ...]:
-    if request.test_dirs:
-        return tuple(Text(path, Place(_COMMAND_LINE)) for path in request.test_dirs)
-    return options.test_dirs
-
-
-def _nothing_selected(request: SuiteRequest, folders: tuple[Text, ...]) -> str:
-    where = ", ".join(text.value for text in folders)
-    if request.select is not None:
-        return f"no case in {where} has a name that matches {request.select.pattern}"
-    return f"no case in {where}; a case is a folder of files such as 00-install.yaml"
+        findings.error("TwoSuites", message, second.place("kind"))
+    document = suites[0] if suites else Document({}, shown)
+    return read_suite(Reading(document, findings, files.limits))
 
 
 @dataclass(slots=True)
@@ -153,7 +150,8 @@ class _Cases:
     request: SuiteRequest
     options: SuiteOptions
     files: FileReader
-    found: int = 0
+    count: int = 0
+    """Cases that were read."""
 
     def read(self, text: Text) -> Iterator[CaseFolder]:
         """Yield the folders of cases that a directory is, or has below it."""
@@ -165,13 +163,13 @@ class _Cases:
 
     def _folders(self, path: Path, place: Place) -> Iterator[Path]:
         """Yield the folders of the cases that are selected."""
-        steps = False
+        steps, select = False, self.request.select
         for entry in self.files.entries(path, place):
             if not entry.is_dir():
                 steps = steps or is_step(entry)
-            elif self._selected(entry.name):
-                self.found += 1
-                if self.found > self.request.limits.cases:
+            elif select is None or select.search(entry.name):
+                self.count += 1
+                if self.count > self.request.limits.cases:
                     message = f"more than {self.request.limits.cases} cases; run a part of them"
                     self.files.findings.error("SuiteTooLarge", message, place)
                     return
@@ -179,10 +177,6 @@ class _Cases:
         if steps:
             message = f"{path} is a case itself, since it holds steps; name the folder above it"
             self.files.findings.error("CaseAsDirectory", message, place)
-
-    def _selected(self, name: str) -> bool:
-        select = self.request.select
-        return select is None or select.search(name) is not None
 
     def _case(self, folder: Path) -> Case:
         request = self.request
