@@ -23,7 +23,7 @@ from kubeio.client import Client
 from kubeio.connection.config import load_config
 from kubeio.resource import Resource
 from kudo_harness.host import HarnessError
-from kudo_harness.planning.plan import Mapped, Plan
+from kudo_harness.planning.plan import Plan, Substitution
 
 PROGRAM: Final = "kudo-cluster"
 _NODES: Final = Resource("", "v1", "Node", "nodes", namespaced=False)
@@ -234,7 +234,7 @@ def _started(command: tuple[str, ...]) -> subprocess.Popen[bytes]:
         raise HarnessError(f"{command[0]} cannot be started: {error.strerror}") from error
 
 
-def cluster_program(asked: Mapped | None, *, python: str = sys.executable) -> Path:
+def cluster_program(asked: Substitution | None, *, python: str = sys.executable) -> Path:
     """Return the path of `kudo-cluster`: on the PATH, or beside the running Python.
 
     Raises:
@@ -245,7 +245,7 @@ def cluster_program(asked: Mapped | None, *, python: str = sys.executable) -> Pa
     beside = Path(python).with_name(PROGRAM)
     if beside.is_file():
         return beside
-    needed = f"{asked.place}: {asked.asked} needs" if asked else "a local cluster needs"
+    needed = f"{asked.place}: {asked.original} needs" if asked else "a local cluster needs"
     raise HarnessError(
         f"{needed} the program {PROGRAM}, which is neither on the PATH nor beside {python}: "
         "install it with the services from the repository of KUDO (make setup; see "

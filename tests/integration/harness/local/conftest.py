@@ -24,7 +24,7 @@ def plan_of(*labels: Mapping[str, str]) -> Plan:
         where=Where.OWN,
         asked=None,
         nodes=tuple(PlannedNode(one) for one in labels),
-        lines=(),
+        substitutions=(),
         commands=(),
         warnings=(),
         steps={},

@@ -13,7 +13,7 @@ import pytest
 from kudo_harness.findings import Place
 from kudo_harness.host import HarnessError
 from kudo_harness.local_cluster import RunningCluster, cluster_program
-from kudo_harness.planning.plan import Mapped, Plan, PlannedNode, Where
+from kudo_harness.planning.plan import Plan, PlannedNode, Substitution, Where
 
 READY = """
 import json, os, sys, time
@@ -21,7 +21,7 @@ def say(**message): print(json.dumps(message), flush=True)
 say(ready={"server": "https://127.0.0.1:1", "kubeconfigs": {"admin": "/c/admin"},
            "programs": ["/c/bin"], "directory": "/c"})
 """
-ASKED = Mapped(Place("kudo-test.yaml", 3), "startKIND", "a cluster")
+ASKED = Substitution(Place("kudo-test.yaml", 3), "startKIND", "a cluster")
 
 CRDS = files("kubectl_kudo") / "manifests" / "crds.yaml"
 
@@ -31,7 +31,7 @@ def plan(*nodes: PlannedNode) -> Plan:
         where=Where.OWN,
         asked=ASKED,
         nodes=nodes or (PlannedNode(),),
-        lines=(),
+        substitutions=(),
         commands=(),
         warnings=(),
         steps={},

@@ -52,7 +52,7 @@ def problems(folder: Path, text: str, *, step: str = "", **options: Any) -> list
 
 
 def lines(found: Plan, folder: Path) -> list[str]:
-    return [line.replace(f"{folder}/", "") for line in map(str, found.lines)]
+    return [line.replace(f"{folder}/", "") for line in map(str, found.substitutions)]
 
 
 def test_without_a_line_that_asks_for_one_the_current_context_is_used(tmp_path: Path) -> None:
@@ -466,7 +466,9 @@ def test_faults_on_a_cluster_of_our_own(tmp_path: Path) -> None:
 
 def test_faults_on_a_cluster_of_the_user_have_to_be_allowed(tmp_path: Path) -> None:
     step = FAULT.format(RESTART)
-    assert plan(tmp_path, "timeout: 1", step=step, context="a", allow_faults=True).lines == ()
+    assert (
+        plan(tmp_path, "timeout: 1", step=step, context="a", allow_faults=True).substitutions == ()
+    )
     [problem] = problems(tmp_path / "b", "timeout: 1", step=step, kubeconfig="k")
     assert problem.endswith("or allow them on this cluster with --allow-faults")
     [problem] = problems(

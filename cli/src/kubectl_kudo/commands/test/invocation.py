@@ -327,7 +327,7 @@ def tell(prepared: Prepared, *, again: bool = False) -> None:
     for path in prepared.unused:
         warn(f"{path} is not used; name it with --config to use it")
     say(clean(_headline(prepared.suite, prepared.file)))
-    for line in () if again else prepared.plan.lines:
+    for line in () if again else prepared.plan.substitutions:
         say(clean(str(line)))
 
 

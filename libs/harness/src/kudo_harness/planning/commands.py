@@ -15,7 +15,7 @@ from pathlib import PurePath
 from typing import Final
 
 from kudo_harness.findings import Findings
-from kudo_harness.planning.plan import Action, KudoVerdict, Mapped, PlannedCommand, Verdict
+from kudo_harness.planning.plan import Action, KudoVerdict, PlannedCommand, Substitution, Verdict
 from kudo_harness.suite import Command
 from kudo_harness.suite.words import NotClosed, expand, split
 
@@ -169,14 +169,14 @@ class CommandPlanner:
         kudo: Says what is done for a command of `kubectl kudo`.
         kudo_manager: Whether a manager in the folder of the run is that of KUDO.
         findings: Where errors are noted.
-        lines: Where what is done instead is noted.
+        substitutions: Where what is done instead is noted.
     """
 
     variables: Mapping[str, str]
     kudo: KudoVerdict
     kudo_manager: bool
     findings: Findings
-    lines: list[Mapped]
+    substitutions: list[Substitution]
 
     def plan(self, command: Command) -> tuple[PlannedCommand, ...]:
         """Return what is done for a command, in order."""
@@ -203,7 +203,12 @@ class CommandPlanner:
                     continue
                 others = {other[0] for other in line.commands if other != words}
                 if others - _HARMLESS and not verdict.problem:
-                    verdict = Verdict(problem=_shared_line(verdict))
+                    # Without the line, the other commands in it would not run either.
+                    problem = (
+                        f"what is done for it ({verdict.replacement}) cannot be done in the midst "
+                        "of a line of a script; write it on a line of its own"
+                    )
+                    verdict = Verdict(problem=problem)
                 self._note(command, " ".join(words), verdict)
                 actions.append(verdict.action)
                 dropped.append(line)
@@ -221,7 +226,7 @@ class CommandPlanner:
         if verdict.problem:
             self.findings.error("CannotBeMapped", f"{shown}: {verdict.problem}", command.place)
         elif not verdict.runs:
-            self.lines.append(Mapped(command.place, shown, verdict.done))
+            self.substitutions.append(Substitution(command.place, shown, verdict.replacement))
 
     def _verdict(self, words: list[str], command: Command) -> Verdict:
         if not words:
@@ -243,13 +248,6 @@ class CommandPlanner:
 def _shown(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= _SHOWN else f"{line[: _SHOWN - 1]}…"
-
-
-def _shared_line(verdict: Verdict) -> str:
-    return (
-        f"what is done for it ({verdict.done}) cannot be done in the midst of a line of a script; "
-        "write it on a line of its own"
-    )
 
 
 def _plugin_arguments(words: list[str]) -> list[str] | None:

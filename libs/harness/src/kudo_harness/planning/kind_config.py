@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from kudo_harness.findings import Findings
-from kudo_harness.planning.plan import Mapped, PlannedNode
+from kudo_harness.planning.plan import PlannedNode, Substitution
 from kudo_harness.suite import DEFAULT_LIMITS, Document, Text
 from kudo_harness.suite.documents import read_documents
 from kudo_harness.suite.fields import Fields, Reading
@@ -44,12 +44,12 @@ class KindConfig:
     Attributes:
         folder: Relative paths begin here.
         findings: Where errors are noted.
-        lines: Where what is done instead is noted.
+        substitutions: Where what is done instead is noted.
     """
 
     folder: Path
     findings: Findings
-    lines: list[Mapped]
+    substitutions: list[Substitution]
 
     def nodes(self, path: Text) -> tuple[PlannedNode, ...]:
         """Return the nodes that pods are scheduled to: the workers, else one."""
@@ -61,7 +61,7 @@ class KindConfig:
             return (PlannedNode(),)
         nodes = self._nodes(documents[0])
         several = f"{len(nodes)} simulated nodes" if len(nodes) > 1 else "one simulated node"
-        self.lines.append(Mapped(path.place, f"kindConfig: {path.value}", several))
+        self.substitutions.append(Substitution(path.place, f"kindConfig: {path.value}", several))
         return nodes
 
     def _nodes(self, document: Document) -> tuple[PlannedNode, ...]:
@@ -95,6 +95,6 @@ class KindConfig:
                 fields.error("CannotBeMapped", f"{name}: {why}; {_ADVICE}", name)
 
     def _skip(self, fields: Fields, name: str) -> None:
-        self.lines.append(
-            Mapped(fields.place_of(name), name, "skipped: nodes here have no container")
+        self.substitutions.append(
+            Substitution(fields.place_of(name), name, "skipped: nodes here have no container")
         )

@@ -37,12 +37,12 @@ class Verdict:
 
     Attributes:
         action: What is done in its place.
-        done: The same in words.
+        replacement: The same in words; empty if the command runs.
         problem: Why it cannot be run and nothing can be done in its place; empty if all is well.
     """
 
     action: Action = Action.RUN
-    done: str = ""
+    replacement: str = ""
     problem: str = ""
 
     @property
@@ -68,21 +68,24 @@ class PlannedCommand:
 
 
 @dataclass(frozen=True, slots=True)
-class Mapped:
-    """A line of the suite file, or a flag, for which something else is done than it says.
+class Substitution:
+    """What is done in place of a line of the suite file, or of a flag; the user is told.
+
+    Such as for `startKIND: true`: a control plane of processes is started, and not a cluster of
+    kind.
 
     Attributes:
-        place: Where it is written.
-        asked: What it says.
-        done: What is done instead.
+        place: Where the line is.
+        original: What it says.
+        replacement: What is done instead.
     """
 
     place: Place
-    asked: str
-    done: str
+    original: str
+    replacement: str
 
     def __str__(self) -> str:
-        return f"{self.place}: {self.asked}: {self.done}"
+        return f"{self.place}: {self.original}: {self.replacement}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,16 +136,16 @@ class Plan:
         where: The cluster.
         asked: The line or flag that asks for a cluster of our own; None with another cluster.
         nodes: Simulated nodes of a cluster of our own, at least one.
-        lines: What is done differently from what the suite says, in the order of its lines.
+        substitutions: What is done in place of lines of the suite, in their order.
         commands: The commands of the suite, in order. One that is added for `startKUDO` is first.
         warnings: What was found and does not keep the suite from running.
         steps: Commands of steps and asserts for which something else is done.
     """
 
     where: Where
-    asked: Mapped | None
+    asked: Substitution | None
     nodes: tuple[PlannedNode, ...]
-    lines: tuple[Mapped, ...]
+    substitutions: tuple[Substitution, ...]
     commands: tuple[PlannedCommand, ...]
     warnings: tuple[Finding, ...]
     steps: Mapping[Command, tuple[PlannedCommand, ...]]

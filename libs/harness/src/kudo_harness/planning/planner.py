@@ -17,11 +17,11 @@ from kudo_harness.planning.kind_config import KindConfig
 from kudo_harness.planning.plan import (
     Action,
     KudoVerdict,
-    Mapped,
     Plan,
     PlannedCommand,
     PlannedNode,
     PlanOptions,
+    Substitution,
     Where,
 )
 from kudo_harness.suite import (
@@ -62,8 +62,8 @@ class _Asked:
     place: Place
     name: str
 
-    def mapped(self, done: str) -> Mapped:
-        return Mapped(self.place, self.name, done)
+    def replaced(self, replacement: str) -> Substitution:
+        return Substitution(self.place, self.name, replacement)
 
 
 @dataclass(slots=True)
@@ -72,7 +72,7 @@ class _Planner:
     options: PlanOptions
     kudo: KudoVerdict
     findings: Findings = field(default_factory=Findings)
-    lines: list[Mapped] = field(default_factory=list)
+    substitutions: list[Substitution] = field(default_factory=list)
 
     @property
     def of_file(self) -> SuiteOptions:
@@ -121,17 +121,17 @@ class _Planner:
         asked = next(iter([*starts, *([kudo] if kudo else [])]), None)
         if asked is None:
             return None
-        start = asked.mapped(_STARTS)
-        self.lines.append(start)
+        start = asked.replaced(_STARTS)
+        self.substitutions.append(start)
         nodes = self._nodes()
         self._note_kind()
         first: list[PlannedCommand] = []
         if kudo is not None:
             done = "the CRDs are created, and the webhook and the reconciler run as processes"
             if kudo is not asked:
-                self.lines.append(kudo.mapped(done))
+                self.substitutions.append(kudo.replaced(done))
             else:
-                self.lines[0] = start = asked.mapped(f"{_STARTS}, and {done}")
+                self.substitutions[0] = start = asked.replaced(f"{_STARTS}, and {done}")
             # The command is only shown.
             init = Command(command="kubectl kudo init", place=kudo.place)
             first.append(PlannedCommand(init, Action.INSTALL_KUDO))
@@ -140,7 +140,7 @@ class _Planner:
             kudo=self.kudo,
             kudo_manager=_is_kudo(self.options.folder),
             findings=self.findings,
-            lines=self.lines,
+            substitutions=self.substitutions,
         )
         commands = [
             planned for command in self.of_file.commands for planned in planner.plan(command)
@@ -155,7 +155,7 @@ class _Planner:
             where=Where.OWN,
             asked=start,
             nodes=nodes,
-            lines=tuple(self.lines),
+            substitutions=tuple(self.substitutions),
             commands=(*first, *commands),
             warnings=self.findings.sorted(),
             steps=steps,
@@ -167,7 +167,7 @@ class _Planner:
             path = Text(self.options.kind_config, COMMAND_LINE)
         if path is None:
             return (PlannedNode(),)
-        return KindConfig(self.options.folder, self.findings, self.lines).nodes(path)
+        return KindConfig(self.options.folder, self.findings, self.substitutions).nodes(path)
 
     def _note_kind(self) -> None:
         """Tell about the other lines for kind, which have no effect here."""
@@ -183,10 +183,10 @@ class _Planner:
             self._skip(image.place, f"kindContainers: {image.value}", done)
         if options.attach_control_plane_output:
             done = "the logs of its programs are shown on stderr"
-            self.lines.append(Mapped(options.place, "attachControlPlaneOutput", done))
+            self.substitutions.append(Substitution(options.place, "attachControlPlaneOutput", done))
 
     def _skip(self, place: Place, asked: str, why: str) -> None:
-        self.lines.append(Mapped(place, asked, f"skipped: {why}"))
+        self.substitutions.append(Substitution(place, asked, f"skipped: {why}"))
 
     def _with_other_cluster(self) -> Plan:
         why = f"the cluster of {'--kubeconfig' if self.options.kubeconfig else '--context'} is used"
@@ -200,7 +200,7 @@ class _Planner:
             where=Where.GIVEN if self._given else Where.CURRENT,
             asked=None,
             nodes=(),
-            lines=tuple(self.lines),
+            substitutions=tuple(self.substitutions),
             commands=tuple(PlannedCommand(command) for command in self.of_file.commands),
             warnings=self.findings.sorted(),
             steps={},
