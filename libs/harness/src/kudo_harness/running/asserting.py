@@ -11,7 +11,7 @@ from kudo_harness.cel import Expressions, FailedExpression
 from kudo_harness.failing.explain import explain, explain_expressions, joined
 from kudo_harness.failing.failed import FailedAssert
 from kudo_harness.host import Host
-from kudo_harness.matching import Match, TooLargeToCompare, best_match
+from kudo_harness.matching import Match, TooLargeToCompare, best_match, total_weight
 from kudo_harness.planning.plan import Plan
 from kudo_harness.report import Failure
 from kudo_harness.running.clusters import Cluster
@@ -123,7 +123,8 @@ class Asserts:
     async def _check(self, document: Document, result: Round, *, forbidden: bool) -> None:
         resource: Resource | None = None
         try:
-            resource = await self._resource(document)
+            value = document.value
+            resource = await self.cluster.find_kind(str(value["apiVersion"]), str(value["kind"]))
             match = await self._match(document, resource) if resource else _NOTHING
         except (KubeError, TooLargeToCompare, ValueError) as error:
             text = str(error)
@@ -131,10 +132,6 @@ class Asserts:
             return
         if match.holds is forbidden:
             result.asserts.append(FailedAssert(document, match, forbidden, "", resource))
-
-    async def _resource(self, document: Document) -> Resource | None:
-        value = document.value
-        return await self.cluster.find_kind(str(value["apiVersion"]), str(value["kind"]))
 
     async def _match(self, document: Document, resource: Resource) -> Match:
         """Return the object that fits best, reading page by page: a list may be large."""
@@ -145,7 +142,9 @@ class Asserts:
             count += match.candidates
             if match.holds:
                 return match
-            if best.candidate is None or _weight(match) < _weight(best):
+            if best.candidate is None or (
+                total_weight(match.differences) < total_weight(best.differences)
+            ):
                 best = match
         return Match(best.candidate, best.differences, count)
 
@@ -185,7 +184,3 @@ class Asserts:
             result.command = Failure(f"{self.expressions.refs[0].place}: {error}")
             return
         result.expressions = self.expressions.evaluate(result.objects)
-
-
-def _weight(match: Match) -> int:
-    return sum(difference.weight for difference in match.differences)

@@ -89,7 +89,11 @@ class _Deleting:
     async def delete(self, cluster: Cluster, made: MadeObject, *, until_gone: bool) -> None:
         """Delete an object by its uid."""
         if not made.uid:
-            await self._without_uid(cluster, made)
+            # Somebody else may have created one of that name.
+            if made.name and await cluster.find(made.resource, made.namespace, made.name) is None:
+                self._gone(made)
+            else:
+                self.faults.append(f"{made} stays: {_UNKNOWN}")
             return
         name, namespace = made.name, made.namespace or None
         try:
@@ -115,13 +119,6 @@ class _Deleting:
         else:
             # A pod that ends, or a namespace: the API server removes it without our help.
             self._gone(made)
-
-    async def _without_uid(self, cluster: Cluster, made: MadeObject) -> None:
-        """Forget an object that does not exist; another may have created one that does."""
-        if made.name and await cluster.find(made.resource, made.namespace, made.name) is None:
-            self._gone(made)
-        else:
-            self.faults.append(f"{made} stays: {_UNKNOWN}")
 
     async def _until_gone(self, cluster: Cluster, made: MadeObject) -> None:
         existing = Existing(made.resource, made.namespace, made.name, made.uid)

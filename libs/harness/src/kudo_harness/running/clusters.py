@@ -5,6 +5,7 @@ import json
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
@@ -63,19 +64,18 @@ class Cluster:
             NotServed: it does not after `CRD_SECONDS`.
         """
         kind = str(((crd.get("spec") or {}).get("names") or {}).get("kind") or "")
+
+        async def is_served(version: str) -> bool:
+            return await self.find_kind(version, kind) is not None
+
         try:
             async with asyncio.timeout(CRD_SECONDS):
                 for version in _served(crd):
+                    # Discovery may have been read before the CRD was created.
                     self.discovery.invalidate(version)
-                    await self._until_known(version, kind)
+                    await until(partial(is_served, version), every=_POLL)
         except TimeoutError:
             raise NotServed(await self._why_not(crd)) from None
-
-    async def _until_known(self, version: str, kind: str) -> None:
-        async def is_served() -> bool:
-            return await self.find_kind(version, kind) is not None
-
-        await until(is_served, every=_POLL)
 
     async def _why_not(self, crd: JsonObject) -> str:
         name = str((crd.get("metadata") or {}).get("name") or "")
@@ -157,6 +157,7 @@ class Clusters:
         Raises:
             ConfigError: the file does not exist or cannot be used.
         """
+        # Steps of several cases may name the same kubeconfig at once: one connection is enough.
         async with self._lock:
             cluster = self._known.get(str(kubeconfig))
             if cluster is None:

@@ -14,8 +14,6 @@ from kudo_harness.findings import Findings
 from kudo_harness.host import HarnessError
 from kudo_harness.suite import (
     DEFAULT_LIMITS,
-    Case,
-    CaseFolder,
     Document,
     Objects,
     Step,
@@ -81,19 +79,16 @@ async def fetch_objects(suite: Suite, download: Download) -> Suite:
         SuiteInvalid: with every URL that cannot be read.
     """
     downloads = Downloads(download, Findings())
-    folders = [await _folder(folder, downloads) for folder in suite.test_dirs]
+    folders = []
+    # One after the other: the limit is for all of them together.
+    for folder in suite.test_dirs:
+        cases = []
+        for case in folder.cases:
+            steps = [await _step(step, downloads) for step in case.steps]
+            cases.append(replace(case, steps=tuple(steps)))
+        folders.append(replace(folder, cases=tuple(cases)))
     downloads.findings.check()
     return replace(suite, test_dirs=tuple(folders))
-
-
-async def _folder(folder: CaseFolder, downloads: Downloads) -> CaseFolder:
-    return replace(folder, cases=tuple([await _case(case, downloads) for case in folder.cases]))
-
-
-async def _case(case: Case, downloads: Downloads) -> Case:
-    if not any(step.downloads for step in case.steps):
-        return case
-    return replace(case, steps=tuple([await _step(step, downloads) for step in case.steps]))
 
 
 async def _step(step: Step, downloads: Downloads) -> Step:

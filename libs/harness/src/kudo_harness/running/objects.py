@@ -68,23 +68,23 @@ class Applier:
         if name and await self.cluster.find(resource, namespace, name) is not None:
             return Outcome.CONFIGURED, await self._patch(resource, obj, namespace, name)
         try:
-            return Outcome.CREATED, await self._create(resource, obj)
+            if self.record is None:
+                return Outcome.CREATED, await self.cluster.client.create(resource, obj)
+            stored = await create_recorded(
+                self.cluster, self.record, resource, obj, scope=self.scope
+            )
         except AlreadyExists:
             if not name:
                 raise
             # Somebody, such as a controller, has created it meanwhile.
             return Outcome.CONFIGURED, await self._patch(resource, obj, namespace, name)
+        return Outcome.CREATED, stored
 
     async def _patch(
         self, resource: Resource, obj: JsonObject, namespace: str, name: str
     ) -> JsonObject:
         client = self.cluster.client
         return await client.merge_patch(resource, name, obj, namespace=namespace or None)
-
-    async def _create(self, resource: Resource, obj: JsonObject) -> JsonObject:
-        if self.record is None:
-            return await self.cluster.client.create(resource, obj)
-        return await create_recorded(self.cluster, self.record, resource, obj, scope=self.scope)
 
 
 def items_of(document: Document) -> list[Document]:
@@ -163,6 +163,7 @@ async def _create(
 
 _POLL: Final = 0.25
 _SHOWN: Final = 5
+"""Objects that a message lists."""
 
 
 class NotDeleted(Exception):
@@ -214,6 +215,7 @@ async def delete(cluster: Cluster, obj: Existing) -> bool:
             uid=obj.uid,
         )
     except (NotFound, Conflict):
+        # Conflict: the uid is that of a newer object of the same name, which is not meant.
         return True
     metadata = answer.get("metadata") or {}
     # A Status, or the last state of an object that nothing keeps.
@@ -239,7 +241,15 @@ async def meant_by(cluster: Cluster, deletion: Deletion, namespace: str) -> list
         objects = [obj async for obj in _meant(cluster, resource, deletion, namespace)]
     except (KubeError, ValueError) as error:
         raise NotDeleted(f"{deletion.place}: {error}") from error
-    return [_existing(resource, obj) for obj in objects]
+    return [
+        Existing(
+            resource,
+            str(obj["metadata"].get("namespace") or ""),
+            str(obj["metadata"]["name"]),
+            str(obj["metadata"]["uid"]),
+        )
+        for obj in objects
+    ]
 
 
 async def _meant(
@@ -271,13 +281,6 @@ async def _meant(
 def selector(labels: Mapping[str, str]) -> str | None:
     """Return a label selector; None for no labels."""
     return ",".join(f"{key}={value}" for key, value in labels.items()) or None
-
-
-def _existing(resource: Resource, obj: JsonObject) -> Existing:
-    metadata = obj["metadata"]
-    return Existing(
-        resource, str(metadata.get("namespace") or ""), str(metadata["name"]), str(metadata["uid"])
-    )
 
 
 def _listed(objects: Sequence[Existing]) -> str:

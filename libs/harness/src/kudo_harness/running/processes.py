@@ -207,7 +207,10 @@ class Processes:
     ) -> AsyncIterator["_Running"]:
         """Start a process and read its output, until the block and the output end."""
         ours, theirs = os.pipe()
-        reader = await _reader(ours)
+        stream = asyncio.StreamReader(limit=_CHUNK)
+        transport, _ = await asyncio.get_running_loop().connect_read_pipe(
+            lambda: asyncio.StreamReaderProtocol(stream), os.fdopen(ours, "rb", buffering=0)
+        )
         try:
             started = await asyncio.create_subprocess_exec(
                 *process.argv,
@@ -216,24 +219,30 @@ class Processes:
                 stderr=theirs,
                 env=process.environment,
                 cwd=process.folder,
+                # Its number is that of a new process group, which is stopped as a whole.
                 start_new_session=True,
             )
         except BaseException:
-            reader.close()
+            transport.close()
             raise
         finally:
+            # The output ends when nobody has the other end open, and so not this process.
             os.close(theirs)
         group = self.record.started(started.pid, scope=scope)
         async with asyncio.TaskGroup() as reading:
-            task = reading.create_task(_read(reader.stream, output, on_line))
+            task = reading.create_task(_read(stream, output, on_line))
             try:
                 yield _Running(started, group)
             except BaseException:
                 await self._end(started, group)
                 raise
             finally:
-                await _finish(task, output, on_line)
-                reader.close()
+                # Children that the command left may keep the pipe open for ever.
+                await asyncio.wait([task], timeout=_REST)
+                task.cancel()
+                for line in output.end():
+                    on_line(line)
+                transport.close()
         if not _lives(group):
             self.record.gone(group)
 
@@ -249,35 +258,10 @@ class _Running:
     group: MadeGroup
 
 
-@dataclass(frozen=True, slots=True)
-class _Reader:
-    stream: asyncio.StreamReader
-    transport: asyncio.ReadTransport
-
-    def close(self) -> None:
-        self.transport.close()
-
-
-async def _reader(descriptor: int) -> _Reader:
-    stream = asyncio.StreamReader(limit=_CHUNK)
-    transport, _ = await asyncio.get_running_loop().connect_read_pipe(
-        lambda: asyncio.StreamReaderProtocol(stream), os.fdopen(descriptor, "rb", buffering=0)
-    )
-    return _Reader(stream, transport)
-
-
 async def _read(stream: asyncio.StreamReader, output: Output, on_line: OnLine) -> None:
     while chunk := await stream.read(_CHUNK):
         for line in output.feed(chunk):
             on_line(line)
-
-
-async def _finish(task: asyncio.Task[None], output: Output, on_line: OnLine) -> None:
-    """Wait for the end of the output, but not for children that keep it open."""
-    await asyncio.wait([task], timeout=_REST)
-    task.cancel()
-    for line in output.end():
-        on_line(line)
 
 
 def _not_started(error: OSError) -> str:
@@ -302,11 +286,9 @@ def _send(group: MadeGroup, number: signal.Signals) -> None:
 
 
 def _lives(group: MadeGroup) -> bool:
-    """Return whether a process of the group runs.
-
-    Numbers of groups are used again, but not while a process of the group is there.
-    """
+    """Return whether a process of the group runs."""
     try:
+        # Signal 0 tests only. A number is not used again while a process of its group is there.
         os.killpg(group.group, 0)
     except (ProcessLookupError, PermissionError):
         return False

@@ -164,7 +164,7 @@ class Record:
         return self.last
 
     def _write(self, entry: dict[str, object]) -> None:
-        # Opened for each line: a run writes few, and a killed one leaves only whole lines.
+        # Opened for each line: a run writes few, and one that is killed has lost none of them.
         with (self.folder / NAME).open("a", encoding="utf-8") as file:
             file.write(json.dumps(entry) + "\n")
 
@@ -274,5 +274,5 @@ def is_running(process: int, started: str) -> bool:
     except ProcessLookupError:
         return False
     except PermissionError:
-        return not started or process_started(process) == started
+        pass  # It runs, as another user.
     return not started or process_started(process) == started

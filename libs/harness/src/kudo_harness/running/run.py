@@ -145,34 +145,25 @@ class _Run:
 
     async def _clean(self, scope: str | None) -> None:
         """Delete what is left of a scope, or of all: of interrupted cases, and what cases share."""
-        log = self.shared.log.of("", "")
-        if self._cluster_ends and (scope is None or self.shared.suite.options.skip_delete):
-            self._forget()
-        if self.shared.suite.options.skip_delete:
+        record, options = self.shared.record, self.shared.suite.options
+        cluster_ends = self.shared.target.local is not None and not options.skip_cluster_delete
+        if cluster_ends and (scope is None or options.skip_delete):
+            # Its objects end with it: nobody needs to wait for their deletion.
+            for made in record.objects_of(None):
+                if made.kubeconfig == str(self.shared.target.kubeconfig):
+                    record.gone(made)
+        if options.skip_delete:
             await self.shared.processes.stop_all(None)
             self._tell_kept()
             return
-        await self.interruption.until_interrupted(self._clean_scope(scope), endures=1)
-        end_record(self.shared.record, log.say)
-
-    @property
-    def _cluster_ends(self) -> bool:
-        """Whether the cluster of the suite ends with the run."""
-        return self.shared.target.local is not None and (
-            not self.shared.suite.options.skip_cluster_delete
-        )
-
-    def _forget(self) -> None:
-        """Forget the objects of a cluster that ends: nobody needs to wait for their deletion."""
-        record = self.shared.record
-        for made in record.objects_of(None):
-            if made.kubeconfig == str(self.shared.target.kubeconfig):
-                record.gone(made)
-
-    async def _clean_scope(self, scope: str | None) -> None:
         log = self.shared.log.of("", "")
-        for fault in await self.shared.cleanup.clean(scope):
-            log.say(fault)
+
+        async def clean() -> None:
+            for fault in await self.shared.cleanup.clean(scope):
+                log.say(fault)
+
+        await self.interruption.until_interrupted(clean(), endures=1)
+        end_record(record, log.say)
 
     def _tell_kept(self) -> None:
         log = self.shared.log.of("", "")

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from kudo_harness.cel import Expressions
-from kudo_harness.commands import Context, collecting_command
+from kudo_harness.commands import collecting_command
 from kudo_harness.faults.step_faults import StepFaults
 from kudo_harness.findings import Findings
 from kudo_harness.host import HarnessError
@@ -55,7 +55,13 @@ class StepRun:
     _commands: Commands = field(init=False)
 
     def __post_init__(self) -> None:
-        self._commands = self.shared.commands(self._context(), self.log, scope=self.scope)
+        context = self.shared.context(
+            self.case.namespace,
+            self.cluster.kubeconfig,
+            self.case.folder.absolute(),
+            self.shared.suite.options.timeout,
+        )
+        self._commands = self.shared.commands(context, self.log, scope=self.scope)
 
     async def run(self) -> Failure | None:
         """Run the step and return why it failed; None if it passed."""
@@ -63,7 +69,12 @@ class StepRun:
         if failure is None:
             failure = await self._assert()
             if failure is not None:
-                await self._collect()
+                options = self.step.assert_options
+                for collector in options.collectors if options else ():
+                    self.log.say(f"collecting for {collector.place}")
+                    # Its failure is only logged: that of the asserts is the one that counts.
+                    command = collecting_command(collector, self.case.namespace)
+                    await self._commands.run([PlannedCommand(command)])
         return failure
 
     async def _until_asserts(self) -> Failure | None:
@@ -88,14 +99,6 @@ class StepRun:
         """The time of the asserts."""
         own = self.step.assert_options.timeout if self.step.assert_options else 0
         return own or self.shared.suite.options.timeout
-
-    def _context(self) -> Context:
-        return self.shared.context(
-            self.case.namespace,
-            self.cluster.kubeconfig,
-            self.case.folder.absolute(),
-            self.shared.suite.options.timeout,
-        )
 
     async def _delete(self) -> Failure | None:
         options = self.step.options
@@ -192,11 +195,3 @@ class StepRun:
             commands=self._commands,
             plan=self.shared.plan,
         )
-
-    async def _collect(self) -> None:
-        """Run the collectors; what fails there is only logged."""
-        options = self.step.assert_options
-        for collector in options.collectors if options else ():
-            command = collecting_command(collector, self.case.namespace)
-            self.log.say(f"collecting for {collector.place}")
-            await self._commands.run([PlannedCommand(command)])

@@ -65,15 +65,11 @@ class Interruption:
                 task.add_done_callback(self._running.remove)
         except ExceptionGroup as errors:
             # Callers expect an error of the work, and not a group for each group inside of it.
-            first = _first(errors)
+            first: Exception = errors
+            while isinstance(first, ExceptionGroup):
+                first = first.exceptions[0]
             raise first from first.__cause__
         return not task.cancelled()
-
-
-def _first(error: Exception) -> Exception:
-    while isinstance(error, ExceptionGroup):
-        error = error.exceptions[0]
-    return error
 
 
 @contextmanager
