@@ -237,19 +237,17 @@ class Change:
         same = self.keeps_the_run
         if same and self.active is not None and submitted.status == ExecutionStatus.FATAL_ERROR:
             return submitted
-        if self._repeats_stored(submitted) or is_honoured(self.old, submitted):
-            return self.active or IDLE
-        # A merge patch keeps the uid of the stored run, which is not the one that is asked for.
-        return submitted.model_copy(update={"uid": None}) if same else submitted
-
-    def _repeats_stored(self, submitted: PlanExecution) -> bool:
-        """Whether this is the retry that is stored: a manifest that is applied has no uid."""
         stored = self.old.scheduled
-        return (
+        # A manifest that is applied has no uid, and names the retry as long as nobody edits it.
+        repeats_stored = (
             submitted.retry_of == stored.retry_of
             and submitted.plan_name == stored.plan_name
             and (submitted.uid or "") in {"", stored.uid or ""}
         )
+        if repeats_stored or is_honoured(self.old, submitted):
+            return self.active or IDLE
+        # A merge patch keeps the uid of the stored run, which is not the one that is asked for.
+        return submitted.model_copy(update={"uid": None}) if same else submitted
 
     @computed
     def retry(self) -> PlanExecution | None:

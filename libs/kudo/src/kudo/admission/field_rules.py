@@ -44,20 +44,18 @@ def immutable_parameters_stay(change: Change) -> Iterator[Problem]:
         if definition is None or not change.must_stay(definition) or change.undoes_violation(name):
             continue
         hint = unknown_hint(change.left) if change.left else ""
-        way_out = "create a new Instance to use another value"
+        old, new = change.old.parameters.get(name), change.new.parameters.get(name)
+        edit, way_out = "removed", "create a new Instance to use another value"
+        if not change.is_request:
+            # Of the value in force only a digest is known.
+            edit, way_out = "changed", "set it back"
+        elif new is not None:
+            edit = f"changed from '{shown(old or '')}' to '{shown(new)}'"
         yield Problem(
             "ParameterImmutable",
-            f"parameter '{shown_name(name)}' is immutable but was {_edit_of(change, name)}{hint}; "
-            f"{way_out if change.is_request else 'set it back'}",
+            f"parameter '{shown_name(name)}' is immutable but was {edit}{hint}; {way_out}",
             parameter_field(name),
         )
-
-
-def _edit_of(change: Change, name: str) -> str:
-    old, new = change.old.parameters.get(name), change.new.parameters.get(name)
-    if not change.is_request:
-        return "changed"  # of the value in force only a digest is known
-    return "removed" if new is None else f"changed from '{shown(old or '')}' to '{shown(new)}'"
 
 
 def new_immutables_have_a_value(change: Change) -> Iterator[Problem]:
@@ -132,24 +130,20 @@ def retries_are_complete(change: Change) -> Iterator[Problem]:
 
 def a_new_time_limit_is_readable(change: Change) -> Iterator[Problem]:
     limit = change.new.spec.plan_timeout
-    if limit and limit != change.old.spec.plan_timeout and not _is_limit(limit):
+    if not limit or limit == change.old.spec.plan_timeout:
+        return
+    # Imported here: durations are those of the template engine, and few requests have one.
+    from kudo.api.durations import DurationError, seconds_of
+
+    try:
+        seconds_of(limit)
+    except DurationError:
         yield Problem(
             "TimeLimitInvalid",
             f"planTimeout '{shown(limit)}' is no duration of more than zero; set one such as 90s, "
             "10m or 1h30m, or remove it",
             "spec.planTimeout",
         )
-
-
-def _is_limit(text: str) -> bool:
-    # Imported here: durations are those of the template engine, and few requests have one.
-    from kudo.api.durations import DurationError, seconds_of
-
-    try:
-        seconds_of(text)
-    except DurationError:
-        return False
-    return True
 
 
 def an_upgrade_keeps_the_operator(change: Change) -> Iterable[Problem]:

@@ -64,8 +64,23 @@ class InstanceReader:
             InvalidInput: it does not match the schema of an Instance.
         """
         status = raw.get("status") or {}
-        runs = self._runs(status)
-        return self._read(raw, self._with_history(runs, status) if history else runs)
+        if not isinstance(status, dict):
+            return self._read(raw, status)
+        last = self._trimmed_in(status.get("lastRun"), "parameters", _is_text)
+        plans = status.get("planStatus")
+        if isinstance(plans, dict):
+            # Phases, steps and tasks are most of a status, and decide nothing.
+            plans = {plan: _narrowed(entry, _RUN) for plan, entry in plans.items()}
+        runs = self._trimmed_in({"planStatus": plans, "lastRun": last}, "planStatus", _is_run)
+        if history:
+            records = status.get("history")
+            if isinstance(records, list):
+                records = [_narrowed(entry, _RECORD) for entry in records]
+                for record in records:
+                    if isinstance(record, dict) and isinstance(record.get("cause"), dict):
+                        record["cause"] = {"retryOf": record["cause"].get("retryOf")}
+            runs = self._trimmed_in({**runs, "history": records}, "history", _is_record)
+        return self._read(raw, runs)
 
     def _read(self, raw: JsonObject, status: Json = None) -> Instance:
         narrow = {"metadata": self._metadata(raw.get("metadata") or {})}
@@ -92,28 +107,6 @@ class InstanceReader:
                 kept[field] = {name: text for name, text in values.items() if _is_text(text)}
         # A submitted object need not repeat the name and the namespace of the request.
         return {"name": self._name, **kept, "namespace": self._namespace}
-
-    def _runs(self, status: Json) -> Json:
-        """Return the part of a stored status that decisions need."""
-        if not isinstance(status, dict):
-            return status
-        last = self._trimmed_in(status.get("lastRun"), "parameters", _is_text)
-        plans = status.get("planStatus")
-        if isinstance(plans, dict):
-            plans = {plan: _narrowed(entry, _RUN) for plan, entry in plans.items()}
-        return self._trimmed_in({"planStatus": plans, "lastRun": last}, "planStatus", _is_run)
-
-    def _with_history(self, runs: Json, status: Json) -> Json:
-        """Return the part of a stored status that decisions need, with that of the history."""
-        if not isinstance(status, dict) or not isinstance(runs, dict):
-            return runs
-        history = status.get("history")
-        if isinstance(history, list):
-            history = [_narrowed(entry, _RECORD) for entry in history]
-            for record in history:
-                if isinstance(record, dict) and isinstance(record.get("cause"), dict):
-                    record["cause"] = {"retryOf": record["cause"].get("retryOf")}
-        return self._trimmed_in({**runs, "history": history}, "history", _is_record)
 
     def _trimmed_in(self, owner: Json, field: str, right: Callable[[Json], bool]) -> Json:
         """Return an object whose map or list in `field` holds no more than 20 wrong items."""

@@ -159,12 +159,25 @@ def mutate(
     problems = evaluate(change, Moment.SUBMITTED)
     if problems:
         return _denied(review, problems)
-    decision = _mutated(review, change, fresh_uid)
-    if (
-        decision.allowed
-        and not may_use(review.new, change.version)
-        and needs_grant(review.old, review.new)
-    ):
+    if change.deleting:
+        decision = _mutated_while_deleting(review, change, fresh_uid)
+    else:
+        patch, username = InstancePatch(review.request.object), change.username
+        # What a change needs goes first: rules refuse another plan that is named beside it.
+        plan = change.needed or change.direct
+        patch.parameters(change.values, change.new.parameters)
+        if plan:
+            patch.plan_execution(mutation.scheduled(plan, fresh_uid(), username, change.retry))
+        elif change.cancel:
+            patch.plan_execution(mutation.cancelled(change, username))
+        else:
+            patch.plan_execution(mutation.settled(change))
+        # The object may only go once cleanup has run, if there is such a plan.
+        patch.finalizer(needed=PLAN_CLEANUP in change.version.plans)
+        decision = Decision(
+            warnings=mutation.warnings_of(change), patch=patch.operations(), plan=plan
+        )
+    if not may_use(review.new, change.version) and needs_grant(review.old, review.new):
         # Compat mode allows what strict mode would deny, and says so before anybody switches.
         warning = grant_missing(review.new)
         decision = replace(decision, warnings=(*decision.warnings, warning))
@@ -215,22 +228,6 @@ def _change(
     return Change(old, new, before, version, check, username)
 
 
-def _mutated(review: Review, change: Change, fresh_uid: Callable[[], str]) -> Decision:
-    if change.deleting:
-        return _mutated_while_deleting(review, change, fresh_uid)
-    patch, username = InstancePatch(review.request.object), change.username
-    plan = change.needed or change.direct
-    patch.parameters(change.values, change.new.parameters)
-    if plan:
-        patch.plan_execution(mutation.scheduled(plan, fresh_uid(), username, change.retry))
-    elif change.cancel:
-        patch.plan_execution(mutation.cancelled(change, username))
-    else:
-        patch.plan_execution(mutation.settled(change))
-    patch.finalizer(needed=PLAN_CLEANUP in change.version.plans)
-    return Decision(warnings=mutation.warnings_of(change), patch=patch.operations(), plan=plan)
-
-
 def _mutated_while_deleting(
     review: Review, change: Change, fresh_uid: Callable[[], str]
 ) -> Decision:
@@ -242,10 +239,12 @@ def _mutated_while_deleting(
         patch.plan_execution(mutation.cancelled(change, username))
     elif change.direct == PLAN_CLEANUP:
         run = mutation.by_hand(change.new.scheduled, username)
-        # Under a uid that was used before it would count as that run, which has ended.
+        # Cleanup may be named by hand without a uid, which the reconciler then gives it. Under a
+        # uid that was used before it would count as that run, which has ended.
         used = run.get("uid") in used_uids(change.old)
         patch.plan_execution({**run, "uid": fresh_uid()} if used else run)
     elif change.repeated_retry:
+        # A manifest that is applied again still names the retry that it once asked for.
         patch.plan_execution(mutation.settled(change))
     elif mutation.has_other_marks(change):
         patch.plan_execution(mutation.marked_as_stored(change))

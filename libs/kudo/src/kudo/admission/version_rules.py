@@ -147,11 +147,7 @@ RULES: tuple[Rule, ...] = (
 )
 
 
-def _untold(_part: str) -> None:
-    """Tell nobody."""
-
-
-def version_problems(version: OperatorVersion, tell: Tell = _untold) -> tuple[Problem, ...]:
+def version_problems(version: OperatorVersion, tell: Tell = lambda _: None) -> tuple[Problem, ...]:
     """Return why no run could use an OperatorVersion, the first 20 of many reasons.
 
     Templates are compiled last, as they take the longest.
@@ -161,10 +157,6 @@ def version_problems(version: OperatorVersion, tell: Tell = _untold) -> tuple[Pr
         tell: Called with each template before it is compiled.
     """
     problems = [problem for rule in RULES for problem in rule(version)]
-    return first_problems([*problems, *_uncompilable(version, tell)])
-
-
-def _uncompilable(version: OperatorVersion, tell: Tell) -> Iterator[Problem]:
     # Nothing is kept: the compiled templates of one package may be as large as the memory allows.
     environment = Environment(policy="operator", missing_key="error", cache_chars=0)
     templates = version.spec.templates or {}
@@ -176,7 +168,9 @@ def _uncompilable(version: OperatorVersion, tell: Tell) -> Iterator[Problem]:
         except TemplateError as error:
             hint = "; split the template" if error.limit else ""
             text = f"template '{shown_name(name)}' cannot be compiled: {error}{hint}"
-            yield _problem(text, f"spec.templates[{shown_name(name)}]", error.limit)
+            field = f"spec.templates[{shown_name(name)}]"
+            problems.append(_problem(text, field, error.limit))
+    return first_problems(problems)
 
 
 def version_warnings(version: OperatorVersion) -> tuple[str, ...]:

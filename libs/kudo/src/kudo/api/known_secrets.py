@@ -163,15 +163,11 @@ class KnownValues:
             forms = {form for value in long for form in _forms_of(value)}
             forms |= {_encoded(value) for value in short}
             self._forms = tuple(sorted(forms, key=lambda form: (-len(form), form)))
-            self._words = _pattern_of(short)
+            if short:
+                ordered = sorted(short, key=lambda word: (-len(word), word))
+                alternatives = "|".join(map(re.escape, ordered))
+                self._words = re.compile(f"(?<![A-Za-z0-9])(?:{alternatives})(?![A-Za-z0-9])")
         return self._forms
-
-
-def _pattern_of(words: list[str]) -> re.Pattern[str] | None:
-    if not words:
-        return None
-    alternatives = "|".join(map(re.escape, sorted(words, key=lambda word: (-len(word), word))))
-    return re.compile(f"(?<![A-Za-z0-9])(?:{alternatives})(?![A-Za-z0-9])")
 
 
 def _forms_of(value: str) -> Iterator[str]:

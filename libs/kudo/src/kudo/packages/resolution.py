@@ -158,12 +158,23 @@ class _Walk:
         """Return a package whose tasks name what was found."""
         package = located.package
         self._above.append(str(_identity(package)))
-        tasks = tuple(
-            self._task(task, self._asked(task, position), located.location)
-            for position, task in enumerate(package.operator.tasks)
-        )
+        tasks = []
+        for position, task in enumerate(package.operator.tasks):
+            requirement = _requirement(task)
+            stored = self._stored.get((self._above[-1], position))
+            # A package that is installed again keeps the versions of that time, if they still fit.
+            if (
+                stored is not None
+                and stored.package == requirement.package
+                and requirement.operator_version in {"", stored.operator_version}
+                and requirement.app_version in {"", stored.app_version}
+            ):
+                requirement = stored
+            tasks.append(self._task(task, requirement, located.location))
         self._above.pop()
-        return replace(package, operator=package.operator.model_copy(update={"tasks": tasks}))
+        return replace(
+            package, operator=package.operator.model_copy(update={"tasks": tuple(tasks)})
+        )
 
     def installed(self, version: OperatorVersion, lookup: Lookup) -> None:
         """Walk through an OperatorVersion; it is stored with what its tasks name."""
@@ -171,19 +182,6 @@ class _Walk:
         for needed in filter(_names_another, version.spec.tasks or ()):
             self._named(needed, _requirement(needed), lookup)
         self._above.pop()
-
-    def _asked(self, task: Task, position: int) -> Requirement:
-        """Return what a task names; if its package is installed, with the version of that time."""
-        written = _requirement(task)
-        stored = self._stored.get((self._above[-1], position))
-        if (
-            stored is not None
-            and stored.package == written.package
-            and written.operator_version in {"", stored.operator_version}
-            and written.app_version in {"", stored.app_version}
-        ):
-            return stored
-        return written
 
     def _task(self, task: Task, requirement: Requirement, location: Location) -> Task:
         if not _names_another(task):
@@ -245,28 +243,24 @@ class _Walk:
 
     def _named(self, task: Task, requirement: Requirement, lookup: Lookup) -> _Identity:
         with self._naming(task, requirement):
-            version = lookup(requirement)
-        if isinstance(version, Located):
-            return self._from_repository(task, version)
-        return self._in_cluster(task, version, lookup)
-
-    def _from_repository(self, task: Task, located: Located) -> _Identity:
-        identity = _identity(located.package)
-        self._refuse_cycle(task, str(identity))
-        if self._places.setdefault(f"{identity} by name", identity) is identity:
-            self._limit_packages(task, str(identity), len(self._places))
-        self._take(task, str(identity), located)
-        return identity
-
-    def _in_cluster(self, task: Task, version: OperatorVersion, lookup: Lookup) -> _Identity:
-        identity = _stored_identity(version)
-        self._refuse_cycle(task, str(identity))
-        if str(identity) not in self._installed:
-            self._installed.add(str(identity))
-            self._limit(
-                task, str(identity), "are nested too deeply", len(self._above), self._limits.depth
-            )
-            self.installed(version, lookup)
+            dependency = lookup(requirement)
+        if isinstance(dependency, Located):
+            # A package of a repository, which is installed together with this one.
+            identity = _identity(dependency.package)
+            name = str(identity)
+            self._refuse_cycle(task, name)
+            if self._places.setdefault(f"{name} by name", identity) is identity:
+                self._limit_packages(task, name, len(self._places))
+            self._take(task, name, dependency)
+            return identity
+        # A version that is installed: nothing is taken, but its own dependencies may be missing.
+        identity = _stored_identity(dependency)
+        name = str(identity)
+        self._refuse_cycle(task, name)
+        if name not in self._installed:
+            self._installed.add(name)
+            self._limit(task, name, "are nested too deeply", len(self._above), self._limits.depth)
+            self.installed(dependency, lookup)
         return identity
 
     def _refuse_cycle(self, task: Task, name: str) -> None:

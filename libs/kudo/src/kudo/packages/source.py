@@ -5,7 +5,6 @@ text again, only when a position is needed. The text was read by `goyaml` before
 nesting and aliases are bounded.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -121,27 +120,33 @@ class Source:
     @cached_property
     def entries(self) -> tuple[SourceEntry, ...]:
         """All entries of all mappings; of a value behind aliases only once."""
-        return tuple(self._walked())
-
-    def _walked(self) -> Iterator[SourceEntry]:
+        entries: list[SourceEntry] = []
         pending: list[tuple[Path, yaml.Node | None]] = [((), self._root)]
         seen: set[int] = set()
         while pending:
             path, node = pending.pop()
+            # Aliases share nodes: walking each of them again could take forever.
             if node is None or id(node) in seen:
                 continue
             seen.add(id(node))
             if isinstance(node, yaml.MappingNode):
-                yield from _entries(path, node)
+                last = {str(key.value): key for key, _ in node.value}
+                entries += [
+                    SourceEntry(path, node, key, value, last[str(key.value)] is not key)
+                    for key, value in node.value
+                    if isinstance(key, yaml.ScalarNode)
+                ]
                 pending += [((*path, str(key.value)), value) for key, value in node.value[::-1]]
             elif isinstance(node, yaml.SequenceNode):
                 pending += reversed([((*path, n), item) for n, item in enumerate(node.value)])
+        return tuple(entries)
 
     def plain(self, node: yaml.Node) -> str | None:
         """Return the text of a scalar that is written without quotes, block and tag."""
         if not isinstance(node, yaml.ScalarNode) or node.style:
             return None
         text = str(node.value)
+        # A plain scalar of several lines is folded, so its text is not what stands there.
         start = node.start_mark.index
         return text if text and self.text[start : start + len(text)] == text else None
 
@@ -161,15 +166,6 @@ def _root(text: str) -> yaml.Node | None:
         return loader.get_node() if loader.check_node() else None
     except yaml.YAMLError:
         return None
-
-
-def _entries(path: Path, node: yaml.MappingNode) -> Iterator[SourceEntry]:
-    last: dict[str, yaml.Node] = {}
-    for key, _ in node.value:
-        last[str(key.value)] = key
-    for key, value in node.value:
-        if isinstance(key, yaml.ScalarNode):
-            yield SourceEntry(path, node, key, value, shadowed=last[str(key.value)] is not key)
 
 
 def _step(node: yaml.Node | None, element: PathElement) -> tuple[yaml.Node, yaml.Node] | None:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from goyaml import Budget, YamlError, load
 from kudo.api.problems import InvalidInput, Problem
+from kudo.parameters.types import is_container
 
 if TYPE_CHECKING:  # worker processes start without the models
     from kudo.api import Parameter
@@ -73,14 +74,22 @@ def read_values(
     problems: list[Problem] = []
     for parameter in parameters:
         try:
-            result[parameter.name] = _value(parameter, budget)
+            value_type, text = parameter.value_type, parameter.text
+            if not is_container(value_type):
+                result[parameter.name] = text or ""
+                continue
+            value = load(text, budget=budget) if text else None
+            if value_type == "array":
+                # Go ranges over a list that is nil; what stands for it here is an empty one.
+                value = [] if value is None else value
+                if not isinstance(value, list):
+                    raise YamlError("a list is needed here")
+            result[parameter.name] = value
         except YamlError as error:
             name = parameter.name
             hint = "; give it a smaller value" if error.limit else ""
-            text = (
-                f'parameter "{name}" of type {parameter.value_type} cannot be read: {error}{hint}'
-            )
-            problem = Problem("InvalidParams", text, f"spec.parameters[{name}]")
+            message = f'parameter "{name}" of type {value_type} cannot be read: {error}{hint}'
+            problem = Problem("InvalidParams", message, f"spec.parameters[{name}]")
             if error.limit:
                 # The budget is of all values together, so reading more would fail as well.
                 raise TooLarge(problem, error.limit) from error
@@ -99,17 +108,3 @@ def template_values(
         InvalidInput: as `read_values` does.
     """
     return read_values(raw_values(version_parameters, values))
-
-
-def _value(parameter: RawParameter, budget: Budget | None) -> object:
-    text = parameter.text
-    if parameter.value_type == "map":
-        return load(text, budget=budget) if text else None
-    if parameter.value_type != "array":
-        return text or ""
-    items = load(text, budget=budget) if text else None
-    if items is None:
-        return []
-    if not isinstance(items, list):
-        raise YamlError("a list is needed here")
-    return items

@@ -143,8 +143,15 @@ class _Plans:
                 self.needs.note(_TOO_LONG)
                 break
             if (plan, phase, step) != place:
+                # Templates see the names of plan, phase and step; the rest is the same for all.
                 place = plan, phase, step
-                values = self._values(*place, self.source(task))
+                try:
+                    values = variables(
+                        self.instance, self.version, plan=plan, phase=phase, step=step
+                    ).read()
+                except (FatalTaskError, InvalidInput) as error:
+                    self.unknown(self.source(task), error)
+                    values = None
             kind = kind_of(task)
             applying = applying or kind.owns
             if kind.action is not None:
@@ -171,13 +178,6 @@ class _Plans:
                     for task in step.tasks:
                         yield name, phase.name, step.name, task
 
-    def _values(self, plan: str, phase: str, step: str, source: str) -> Values | None:
-        try:
-            return variables(self.instance, self.version, plan=plan, phase=phase, step=step).read()
-        except (FatalTaskError, InvalidInput) as error:
-            self.unknown(source, error)
-            return None
-
     # The objects of templates
 
     def _add_objects(
@@ -191,7 +191,13 @@ class _Plans:
         for template in dict.fromkeys(task.spec.resources or ()):
             source = self.source(task, template)
             kinds = rendered.setdefault((template, action), set())
-            for obj in self._objects(template, values, source):
+            text, objects = self.rendered(template, values, source), []
+            try:
+                if text is not None:
+                    objects = [*read_objects(template, text, Engine.full().budget)]
+            except FatalTaskError as error:
+                self.unknown(source, error)
+            for obj in objects:
                 kind = Kind(str(obj["apiVersion"]), str(obj["kind"]))
                 if not is_kind(*kind):
                     self.needs.note(f"{source}: {plain(str(kind))} is no kind of an object")
@@ -207,17 +213,6 @@ class _Plans:
                 applied.append((source, obj))
         if action not in _WITHOUT_CONTENT:
             self._add_reads(applied)
-
-    def _objects(self, template: str, values: Values | None, source: str) -> list[JsonObject]:
-        """Return the objects of a template; none, and a note, if it cannot be rendered."""
-        text = self.rendered(template, values, source)
-        if text is None:
-            return []
-        try:
-            return [*read_objects(template, text, Engine.full().budget)]
-        except FatalTaskError as error:
-            self.unknown(source, error)
-            return []
 
     def rendered(self, template: str, values: Values | None, source: str) -> str | None:
         if values is None:
