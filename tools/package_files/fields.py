@@ -7,7 +7,7 @@ which words a field takes, and which fields belong to a kind of task.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeVar
 
 from pydantic import BaseModel
 
@@ -16,8 +16,10 @@ from kudo.api.names import API_VERSION
 from kudo.api.task_kinds import KINDS
 from kudo.packages.fields import FileField, Shape, fields_of
 from kudo.packages.model import OperatorFile, PackageParameter, ParameterGroup, ParametersFile
+from kudo.packages.written import WrittenOperatorFile, WrittenPlan, WrittenStep
 from kudo.parameters.types import TYPES
 
+_Value = TypeVar("_Value")
 STRATEGIES: Final = ("serial", "parallel")
 
 
@@ -38,12 +40,15 @@ class Field:
 
 
 _REQUIRED: Final[Mapping[type, frozenset[str]]] = {
-    OperatorFile: frozenset({"name", "operatorVersion", "kubernetesVersion", "tasks", "plans"}),
+    WrittenOperatorFile: frozenset({"name", "operatorVersion", "kubernetesVersion", "plans"}),
     Task: frozenset({"name", "kind"}),
     PipeFile: frozenset({"kind", "key"}),
     Plan: frozenset({"phases"}),
     Phase: frozenset({"name", "steps"}),
     Step: frozenset({"name", "tasks"}),
+    # Of these, it depends on the other fields.
+    WrittenPlan: frozenset(),
+    WrittenStep: frozenset(),
     PackageParameter: frozenset({"name"}),
     ParameterGroup: frozenset({"name"}),
 }
@@ -85,10 +90,15 @@ def _field(model: type[BaseModel], one: FileField) -> Field:
     return Field(
         one.name,
         one.shape,
-        _DESCRIPTIONS.get((model, one.name)) or one.description,
-        _CHOICES.get((model, one.name), ()),
-        one.name in _REQUIRED.get(model, ()),
+        _of(model, _DESCRIPTIONS, one.name) or one.description,
+        _of(model, _CHOICES, one.name) or (),
+        one.name in next((_REQUIRED[base] for base in model.__mro__ if base in _REQUIRED), ()),
     )
+
+
+def _of(model: type, table: Mapping[tuple[type, str], _Value], name: str) -> _Value | None:
+    """Return what a table has of a field of a model, or of the model that it is a form of."""
+    return next((table[base, name] for base in model.__mro__ if (base, name) in table), None)
 
 
 def _model_of(shape: Shape) -> type[BaseModel] | None:

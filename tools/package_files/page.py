@@ -5,10 +5,16 @@ from typing import Final
 
 from pydantic import BaseModel
 
-from kudo.api import Maintainer, Phase, PipeFile, Plan, Step, Task, TaskSpec
+from kudo.api import Maintainer, PipeFile, Task, TaskSpec
 from kudo.api.task_kinds import KINDS
 from kudo.packages.fields import Shape
-from kudo.packages.model import OperatorFile, PackageParameter, ParameterGroup, ParametersFile
+from kudo.packages.model import PackageParameter, ParameterGroup, ParametersFile
+from kudo.packages.written import (
+    WrittenOperatorFile,
+    WrittenPhase,
+    WrittenPlan,
+    WrittenStep,
+)
 from tools.package_files.fields import Field, fields, models
 
 _INTRODUCTION: Final = """\
@@ -25,14 +31,14 @@ An editor that knows JSON schemas completes and checks both files with
 [In an editor](authoring.md#in-an-editor).
 """
 _TITLES: Final = {
-    OperatorFile: "operator.yaml",
+    WrittenOperatorFile: "operator.yaml",
     Maintainer: "maintainers[]",
     Task: "tasks[]",
     TaskSpec: "tasks[].spec",
     PipeFile: "tasks[].spec.pipe[]",
-    Plan: "plans.NAME",
-    Phase: "plans.NAME.phases[]",
-    Step: "plans.NAME.phases[].steps[]",
+    WrittenPlan: "plans.NAME",
+    WrittenPhase: "plans.NAME.phases[]",
+    WrittenStep: "plans.NAME.phases[].steps[]",
     ParametersFile: "params.yaml",
     PackageParameter: "parameters[]",
     ParameterGroup: "groups[]",
@@ -49,7 +55,7 @@ _WORDS: Final = {"text": "text", "flag": "true or false", "integer": "integer", 
 def page() -> str:
     """Return the text of the page."""
     parts = [_INTRODUCTION]
-    for root in (OperatorFile, ParametersFile):
+    for root in (WrittenOperatorFile, ParametersFile):
         parts += ["\n".join(_section(model, top=model is root)) for model in models(root)]
     return "\n".join(parts)
 

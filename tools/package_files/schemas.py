@@ -10,8 +10,11 @@ from pydantic import BaseModel
 
 from kudo.api import JsonObject, PipeFile, Task, TaskSpec
 from kudo.api.task_kinds import KINDS
+from kudo.api.task_kinds.kind import TaskKind
 from kudo.packages.fields import Shape
-from kudo.packages.model import OperatorFile, ParametersFile
+from kudo.packages.model import ParametersFile
+from kudo.packages.short_form import INLINE, LISTED
+from kudo.packages.written import WrittenOperatorFile, WrittenPlan, WrittenStep
 from tools.package_files.fields import Field, fields, models
 
 _DIALECT: Final = "http://json-schema.org/draft-07/schema#"
@@ -22,7 +25,7 @@ _TYPES: Final = {"text": "string", "flag": "boolean", "integer": "integer"}
 def schemas() -> dict[str, JsonObject]:
     """Return the schemas by file name."""
     return {
-        "operator.json": _schema(OperatorFile, "operator.yaml of a KUDO package"),
+        "operator.json": _schema(WrittenOperatorFile, "operator.yaml of a KUDO package"),
         "params.json": _schema(ParametersFile, "params.yaml of a KUDO package"),
     }
 
@@ -52,9 +55,14 @@ def _mapping(model: type[BaseModel]) -> JsonObject:
 
 def _field(model: type[BaseModel], field: Field) -> JsonObject:
     schema = {"description": field.description.replace("`", ""), **_value(field.shape)}
+    if model is WrittenStep and field.name in INLINE:
+        schema = {
+            "description": schema["description"],
+            **_inline(KINDS[INLINE[field.name]], listed=field.name in LISTED),
+        }
     if field.choices:
         schema["enum"] = list(field.choices)
-    if model is OperatorFile and field.name == "plans":
+    if model is WrittenOperatorFile and field.name == "plans":
         schema["required"] = ["deploy"]
     if field.name == "enum":
         schema |= {"minItems": 1, "items": {"not": {"type": "null"}}}
@@ -85,9 +93,29 @@ def _more(model: type[BaseModel]) -> JsonObject:
     """Return the rules between fields."""
     if model is Task:
         return {"allOf": [_of_kind(kind) for kind in KINDS]}
+    if model is WrittenPlan:
+        return {"oneOf": [{"required": ["phases"]}, {"required": ["steps"]}]}
+    if model is WrittenStep:
+        held = [["include"], *(["name", word] for word in ("tasks", *INLINE))]
+        return {"oneOf": [{"required": names} for names in held]}
     if model is PipeFile:
         return {"oneOf": [{"required": ["file"]}, {"required": ["envFile"]}]}
     return {}
+
+
+def _inline(kind: TaskKind, *, listed: bool) -> JsonObject:
+    """Return the schema of a task that stands in a step."""
+    spec: JsonObject = {
+        "allOf": [
+            {"$ref": f"#/definitions/{TaskSpec.__name__}"},
+            {"propertyNames": {"enum": list(kind.fields)}},
+        ]
+    }
+    if kind.needed:
+        spec |= {"type": "object", "required": list(kind.needed)}
+    if not listed:
+        return spec
+    return {"oneOf": [spec, {"type": "array", "items": {"type": "string"}}]}
 
 
 def _of_kind(kind: str) -> JsonObject:

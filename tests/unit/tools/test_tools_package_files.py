@@ -19,6 +19,7 @@ from kudo.packages.fields import Shape
 from kudo.packages.files import PackageFiles
 from kudo.packages.model import OperatorFile, ParametersFile
 from kudo.packages.reader import parse_operator, parse_package, parse_parameters
+from kudo.packages.written import WrittenOperatorFile
 from kudo.verification.fields import fields_are_known
 from tests.support.build import Json
 from tests.support.json_schema import faults
@@ -95,12 +96,12 @@ def test_a_stale_file_is_named(capsys: pytest.CaptureFixture[str], tmp_path: Pat
 
 def test_every_field_is_described_and_read() -> None:
     problems: list[Problem] = []
-    operator = parse_operator(json.dumps(document(OperatorFile)).encode(), problems)
+    operator, _ = parse_operator(json.dumps(document(OperatorFile)).encode(), problems)
     assert defaults(operator, "operator") == []
     parameters, groups = parse_parameters(json.dumps(document(ParametersFile)).encode(), problems)
     assert defaults((parameters, groups), "params") == []
     assert problems == []
-    every = [one for root in (OperatorFile, ParametersFile) for one in models(root)]
+    every = [one for root in (WrittenOperatorFile, ParametersFile) for one in models(root)]
     assert [field.name for model in every for field in fields(model) if not field.description] == []
 
 
@@ -184,7 +185,15 @@ plans: {deploy: {phases: [{name: main, steps: [{name: app, tasks: [app]}]}]}}
         ("name: web", "name: web\nx-own: kept", []),
         ("phases:", "strategy: paralel, phases:", [".plans.deploy.strategy: enum"]),
         ("steps:", "step:", None),
-        (", tasks: [app]", "", [".plans.deploy.phases[0].steps[0].tasks: required"]),
+        (", tasks: [app]", "", [".plans.deploy.phases[0].steps[0]: oneOf"]),
+        ("tasks: [app]", "apply: [app.yaml]", []),
+        ("tasks: [app]", "apply: {resource: [app.yaml]}", None),
+        ("{name: app, tasks: [app]}", "{include: app}", []),
+        (
+            "phases: [{name: main, steps: [{name: app, tasks: [app]}]}]",
+            "steps: [{include: app}]",
+            [],
+        ),
     ],
 )
 def test_typing_errors_are_found(old: str, new: str, fault: list[str] | None) -> None:

@@ -17,6 +17,7 @@ from kubectl_kudo.session.asking import (
 from kubectl_kudo.session.command import Command
 from kubectl_kudo.session.errors import CliError, UsageError
 from kubectl_kudo.session.output import say
+from kudo.api.names import EXTENDED
 from kudo.authoring.edit import files_of
 from kudo.authoring.skeleton import NewPackage, skeleton
 from kudo.packages.files import OPERATOR_FILE
@@ -43,7 +44,7 @@ COMMAND = Command(
         Flag(("--description",), "what it does, as search shows it", "text"),
         Flag(("--operator-version",), "version of the package", "version", "0.1.0"),
         Flag(("--app-version",), "version of the application", "version"),
-        Flag(("--kudo-version",), "lowest version of KUDO", "version", "0.19.0"),
+        Flag(("--kudo-version",), "lowest version of KUDO", "version", EXTENDED),
         Flag(("--kubernetes-version",), "lowest version of Kubernetes", "version", "1.30.0"),
         Flag(("--url",), "website of the project", "url"),
         Flag(("--maintainer-name",), "name of the maintainer", "name"),

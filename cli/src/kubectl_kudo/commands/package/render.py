@@ -35,6 +35,9 @@ def run(args: Args) -> None:
     check_format(args.output)
     given = given_values(args)
     located = locate(args.arguments[0] if args.arguments else package_folder())
+    if args.expanded:
+        print(dump(located.package.expansion.document), end="")
+        return
     namespace = args.namespace or "default"
     objects = to_objects(resolve(located, None).root, namespace)
     version = objects.operator_version
@@ -55,6 +58,7 @@ COMMAND = Command(
     "[folder|tgz]",
     (
         *PARAMETERS,
+        Flag(("--expanded",), "print operator.yaml in the long form, and nothing else"),
         Flag(("--plan",), "plan to render (default: deploy)", "name", "deploy"),
         Flag(("--step",), "render only this step of the plan", "name"),
         Flag(("--instance",), "name of the instance (default: <operator>-instance)", "name"),
@@ -72,6 +76,7 @@ COMMAND = Command(
         ("What an installation would apply", "package render ./web"),
         ("With other values", "package render ./web -p replicas=3 -P values.yaml"),
         ("One step of another plan", "package render ./web --plan update --step servers"),
+        ("What the short form of plans stands for", "package render ./web --expanded"),
     ),
 )
 

@@ -11,6 +11,8 @@ from typing import Final
 GROUP: Final = "kudo.dev"
 VERSION: Final = "v1beta1"
 API_VERSION: Final = f"{GROUP}/{VERSION}"
+EXTENDED: Final = "0.20.0"
+"""The first `kudoVersion` with more than KUDO 0.19 reads, such as the short form of plans."""
 
 OPERATORS: Final = (GROUP, VERSION, "Operator", "operators", True)
 """Group, version, kind, plural, and whether it is namespaced: where a kind lives in the API."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from kudo.api.names import EXTENDED
 from kudo.authoring.archive import IGNORE_FILE
 from kudo.authoring.first_case import CASE, Change, FirstCase
 from kudo.packages.files import OPERATOR_FILE, PARAMETERS_FILE
@@ -19,7 +20,7 @@ class NewPackage:
     description: str = ""
     operator_version: str = "0.1.0"
     app_version: str = ""
-    kudo_version: str = "0.19.0"
+    kudo_version: str = EXTENDED
     kubernetes_version: str = "1.30.0"
     url: str = ""
     maintainer_name: str = ""
@@ -39,8 +40,8 @@ def skeleton(new: NewPackage) -> Mapping[str, str]:
 
 def _operator(new: NewPackage) -> str:
     lines = [
-        "# The tasks of the operator, and the plans that run them in order. The parameters that",
-        "# users can set are in params.yaml, the Kubernetes objects in templates/.",
+        "# The plans of the operator. The parameters that users can set are in params.yaml, the",
+        "# Kubernetes objects in templates/.",
         "apiVersion: kudo.dev/v1beta1",
         f"name: {_quoted(new.name)}",
         *_line("description", new.description),
@@ -51,7 +52,7 @@ def _operator(new: NewPackage) -> str:
         *_line("url", new.url),
         *_maintainers(new),
     ]
-    return "\n".join(lines) + _TASKS_AND_PLANS
+    return "\n".join(lines) + _PLANS
 
 
 def _maintainers(new: NewPackage) -> list[str]:
@@ -71,27 +72,16 @@ def _quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-_TASKS_AND_PLANS: Final = """
+_PLANS: Final = """
 
-# A task applies templates and waits until the objects are healthy.
-tasks:
-  - name: app
-    kind: Apply
-    spec:
-      resources:
-        - deployment.yaml
-
+# A plan is a list of steps. A step applies templates and waits until the objects are healthy.
 plans:
   # Runs when an instance is installed, and when a parameter changes that names no other plan.
   deploy:
-    strategy: serial
-    phases:
-      - name: main
-        strategy: serial
-        steps:
-          - name: app
-            tasks:
-              - app
+    steps:
+      - name: app
+        apply:
+          - deployment.yaml
 """
 _PARAMETERS: Final = """\
 # The parameters that users can set with `-p name=value`. A changed value runs the plan named by

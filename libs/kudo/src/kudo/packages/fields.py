@@ -10,7 +10,7 @@ read, checked and documented without further code.
 
 import types
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Annotated, Literal, TypeVar, Union, cast, get_args, get_origin
 
@@ -33,21 +33,31 @@ class Fields:
         path: JSON path of the mapping in its file; empty for the whole file.
         file: Name of the file.
         problems: Where problems are noted; shared by all fields of a package.
+        written: Where mappings and lists are written that stand somewhere else in the file than
+            their path says, by that path; see `kudo.packages.short_form`.
     """
 
     values: Mapping[str, object]
     path: str
     file: str
     problems: list[Problem]
+    written: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, value: object, path: str, file: str, problems: list[Problem]) -> "Fields":
+    def of(
+        cls,
+        value: object,
+        path: str,
+        file: str,
+        problems: list[Problem],
+        written: Mapping[str, str] | None = None,
+    ) -> "Fields":
         """Return the fields of `value`, which should be a mapping; null has none."""
+        fields = cls({}, path, file, problems, written or {})
         if isinstance(value, dict):
             # Of keys that differ in case only, Go lets the last one in byte order win.
             folded = {key.casefold(): value[key] for key in sorted(value)}
-            return cls(folded, path, file, problems)
-        fields = cls({}, path, file, problems)
+            return replace(fields, values=folded)
         if value is not None:
             fields.complain("", value, "a mapping")
         return fields
@@ -116,7 +126,7 @@ class Fields:
 
     def complain(self, name: str, value: object, expected: str) -> None:
         """Note that the field `name` should be `expected`."""
-        subject = self._path(name) or "the file"
+        subject = self._written(self._path(name)) or "the file"
         self.note(f"{subject} must be {expected}, not {kind_of_value(value)}")
 
     def note(self, message: str) -> None:
@@ -124,7 +134,7 @@ class Fields:
         self.problems.append(Problem("PackageInvalid", message, self.file))
 
     def _child(self, name: str, value: object) -> "Fields":
-        return Fields.of(value, self._path(name), self.file, self.problems)
+        return Fields.of(value, self._path(name), self.file, self.problems, self.written)
 
     def _items(self, name: str) -> list[object] | None:
         value = self.get(name)
@@ -138,6 +148,16 @@ class Fields:
         if text is None:
             self.complain(name, value, "text")
         return text or ""
+
+    def _written(self, path: str) -> str:
+        """Return where a field is written."""
+        above = (
+            place
+            for place in self.written
+            if path == place or path.startswith((f"{place}.", f"{place}["))
+        )
+        longest = max(above, key=len, default="")
+        return self.written[longest] + path.removeprefix(longest) if longest else path
 
     def _path(self, name: str) -> str:
         return f"{self.path}.{name}" if self.path and name else self.path or name

@@ -13,6 +13,7 @@ from kudo.api import bounds
 from kudo.api.base import ApiModel, Name, TemplateText, Text, at_most
 from kudo.api.operatorversion import Maintainer, Plan, Task
 from kudo.packages.files import PackageFiles
+from kudo.packages.short_form import Expansion
 
 _API_VERSION: Final = "`kudo.dev/v1beta1`, which is also meant if absent."
 
@@ -146,6 +147,7 @@ class Package:
         templates: Template texts by name.
         origin: Where it was read from, for messages.
         files: The files that it was read from, for positions in them.
+        expansion: `operator.yaml` in the long form, and where that is written.
     """
 
     operator: OperatorFile
@@ -154,3 +156,6 @@ class Package:
     templates: Mapping[str, str]
     origin: str
     files: PackageFiles = field(default=PackageFiles("", {}), compare=False, repr=False)
+    expansion: Expansion = field(
+        default_factory=lambda: Expansion(None, None), compare=False, repr=False
+    )

@@ -23,6 +23,8 @@ from kudo.packages.files import (
     unreadable,
 )
 from kudo.packages.model import OperatorFile, Package, PackageParameter, ParameterGroup
+from kudo.packages.short_form import Expansion, Fault, expand
+from kudo.packages.source import path_text, source_of
 from kudo.parameters.sources import to_text
 from kudo.parameters.types import is_container
 
@@ -75,7 +77,7 @@ def parse_package(files: PackageFiles) -> Package:
             problems.append(Problem("PackageIncomplete", message, name))
     if problems:
         raise InvalidInput(problems)
-    operator = parse_operator(files.files[OPERATOR_FILE], problems)
+    operator, expansion = parse_operator(files.files[OPERATOR_FILE], problems)
     parameters, groups = parse_parameters(files.files[PARAMETERS_FILE], problems)
     templates: dict[str, str] = {}
     for path, content in filter(lambda file: is_template(file[0]), files.walk()):
@@ -85,7 +87,7 @@ def parse_package(files: PackageFiles) -> Package:
             problems.append(Problem("PackageInvalid", error.reason, f"{path}:{error.line}"))
     if problems:
         raise InvalidInput(problems)
-    return Package(operator, parameters, groups, templates, files.origin, files)
+    return Package(operator, parameters, groups, templates, files.origin, files, expansion)
 
 
 def _hint(name: str, files: PackageFiles) -> str:
@@ -114,16 +116,24 @@ def template_name(path: str) -> str:
     return path.rpartition(f"{TEMPLATES}/")[2]
 
 
-def parse_operator(content: bytes, problems: list[Problem]) -> OperatorFile:
+def parse_operator(content: bytes, problems: list[Problem]) -> tuple[OperatorFile, Expansion]:
     """Return what `operator.yaml` says; append what is wrong with it to `problems`."""
     before = len(problems)
     document = _document(content, OPERATOR_FILE, problems)
-    fields = Fields.of(document, "", OPERATOR_FILE, problems)
+    expansion = expand(document)
+    problems += (_problem(fault, content) for fault in expansion.faults)
+    fields = Fields.of(expansion.document, "", OPERATOR_FILE, problems, expansion.texts())
     if document is None and len(problems) == before:
         why = "has no content" if content.strip() else "is empty"
         fields.note(f"failed to parse yaml into valid operator {OPERATOR_FILE}: the file {why}")
     _check_api_version(fields)
-    return read(OperatorFile, fields)
+    return read(OperatorFile, fields), expansion
+
+
+def _problem(fault: Fault, content: bytes) -> Problem:
+    found = source_of(content).position(fault.path)
+    place = f"{OPERATOR_FILE}:{found.line}" if found else OPERATOR_FILE
+    return Problem("PackageInvalid", f"{path_text(fault.path)}: {fault.message}", place)
 
 
 def parse_parameters(

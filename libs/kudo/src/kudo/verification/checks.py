@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Set
 from dataclasses import replace
 from typing import Final
 
+from kudo.packages.files import OPERATOR_FILE
 from kudo.packages.model import Package
 from kudo.packages.reader import is_template, template_name
 from kudo.packages.source import source_of
@@ -26,6 +27,8 @@ CHECKS: Final[tuple[Check, ...]] = (
     parameters.names_can_be_typed,
     parameters.types_are_known,
     operator.versions_are_semantic,
+    operator.the_extended_language_is_declared,
+    operator.fragments_are_included,
     operator.the_name_can_be_used,
     operator.the_version_can_be_named,
     storage.parts_are_within_bounds,
@@ -121,6 +124,10 @@ def _templates_that_run(package: Package) -> Set[str]:
 def located(finding: Finding, package: Package) -> Finding:
     """Return a finding with the line and column of its place."""
     place = finding.place
+    if place.file == OPERATOR_FILE and not place.line:
+        written = replace(place, path=package.expansion.written(place.path))
+        problem = replace(finding.problem, field=str(written))
+        finding, place = replace(finding, problem=problem), written
     if place.path and not place.line:
         source = source_of(package.files.files.get(place.file, b""))
         found = source.position(place.path)

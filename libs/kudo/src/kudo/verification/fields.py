@@ -15,8 +15,9 @@ from goyaml import SecondDocument, YamlError, load
 from kudo.api.problems import shown, shown_name
 from kudo.packages.fields import Shape, fields_of, text_of
 from kudo.packages.files import OPERATOR_FILE, PARAMETERS_FILE
-from kudo.packages.model import OperatorFile, Package, ParametersFile
+from kudo.packages.model import Package, ParametersFile
 from kudo.packages.source import Path, Position, Source, SourceEntry, path_text, source_of
+from kudo.packages.written import WrittenOperatorFile
 from kudo.parameters.sources import go_text
 from kudo.verification.finding import Edit, Finding, Place, tolerated, warning
 
@@ -30,7 +31,7 @@ _EXTENSION: Final = "x-"
 
 
 _SHAPES: Final[Mapping[str, Shape]] = {
-    OPERATOR_FILE: Shape("mapping", model=OperatorFile),
+    OPERATOR_FILE: Shape("mapping", model=WrittenOperatorFile),
     PARAMETERS_FILE: Shape("mapping", model=ParametersFile),
 }
 

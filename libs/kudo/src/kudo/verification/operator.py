@@ -7,9 +7,9 @@ from typing import Final
 from gotemplate import VersionError
 from kubeio.names import MAX_LABEL, MAX_SUBDOMAIN, is_subdomain
 from kudo.api import PipeFile, Plan, Step, default_instance_name
-from kudo.api.names import PLAN_CLEANUP, PLAN_DEPLOY, operator_version_name
+from kudo.api.names import EXTENDED, PLAN_CLEANUP, PLAN_DEPLOY, operator_version_name
 from kudo.api.problems import shown_name
-from kudo.api.semver import read_version
+from kudo.api.semver import precedence, read_version
 from kudo.api.task_kinds import FatalTaskError, check_task
 from kudo.api.task_kinds.kinds import is_pipe
 from kudo.packages.model import Package
@@ -54,6 +54,29 @@ def _version(
         except VersionError as fault:
             message = f'unable to parse "{field}": {fault}'
             yield make("VersionInvalid", message, in_operator(field))
+
+
+def the_extended_language_is_declared(package: Package) -> Iterator[Finding]:
+    """KUDO 0.19 ignores fields that it does not know, and would run other plans."""
+    said = package.operator.kudo_version
+    if not (said and package.expansion.is_short):
+        return
+    version, needed = precedence(said), precedence(EXTENDED)
+    # Another check reports one that is no version.
+    if version is not None and needed is not None and version < needed:
+        message = (
+            f'"kudoVersion" says that KUDO {shown_name(said)} can read the package, and it cannot: '
+            "it knows no steps without phases, no tasks in steps, and no fragments"
+        )
+        suggestion = f"set kudoVersion to {EXTENDED} or higher, or write the long form"
+        yield warning("KudoVersionTooLow", message, in_operator("kudoVersion"), suggestion)
+
+
+def fragments_are_included(package: Package) -> Iterator[Finding]:
+    for name in package.expansion.unused:
+        message = f'no plan includes fragment "{shown_name(name)}"'
+        place = in_operator("fragments", name)
+        yield warning("FragmentUnused", message, place, "include it in a plan, or remove it")
 
 
 def the_name_can_be_used(package: Package) -> Iterator[Finding]:

@@ -136,7 +136,7 @@ def test_on_a_terminal_everything_is_asked(work: Path) -> None:
         ("Operator directory [operator]: ", "mine"),
         *(("Operator Version [0.1.0]: ", "x"), ("Operator Version [0.1.0]: ", "0.2.0")),
         ("Application Version (optional): ", ""),
-        ("Required KUDO Version [0.19.0]: ", ""),
+        ("Required KUDO Version [0.20.0]: ", ""),
         ("Required Kubernetes Version [1.30.0]: ", ""),
         ("Project URL (optional): ", "https://example.com"),
         ("Maintainer Name (optional): ", "Ada"),

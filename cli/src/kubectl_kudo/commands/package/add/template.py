@@ -75,6 +75,9 @@ def _applied_by(name: str, file: str, package: Package) -> Addition:
         if task.name == name:
             if kind_of(task).action is None:
                 raise CliError(f"task {name} is of kind {task.kind}, which applies no templates")
-            return Addition("resources", file, path=("tasks", position, "spec"))
+            # The task may stand in a step, where a list alone is its resources.
+            *above, key = package.expansion.place(("tasks", position, "spec", "resources"))
+            path = tuple(one if isinstance(one, int) else str(one) for one in above)
+            return Addition(str(key), file, path=path)
     item = {"name": name, "kind": DEFAULT_KIND, "spec": {"resources": [file]}}
     return Addition("tasks", item)
