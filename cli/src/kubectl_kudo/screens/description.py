@@ -1,11 +1,11 @@
 """What `kubectl kudo describe` shows."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Final
 
-from kubectl_kudo.reading.description import Description, Parameter
+from kubectl_kudo.reading.description import Description
 from kubectl_kudo.reading.instance_state import (
     account_name,
     condition,
@@ -92,11 +92,11 @@ def _head(description: Description, now: datetime) -> Table:
 
 
 def _orphans(instance: JsonObject) -> str:
-    found, rest = orphans_of(instance)
-    if not found:
+    orphans, rest = orphans_of(instance)
+    if not orphans:
         return ""
-    shown = [printable(f"{one.get('kind')}/{one.get('name')}") for one in found[:_MOST_ORPHANS]]
-    more = len(found) - len(shown) + rest
+    shown = [printable(f"{obj.get('kind')}/{obj.get('name')}") for obj in orphans[:_MOST_ORPHANS]]
+    more = len(orphans) - len(shown) + rest
     names = f"{', '.join(shown)}{f' and {more} more' if more else ''}"
     return f"{names} (kubectl kudo prune {flags_of(key_of(instance))})"
 
@@ -117,46 +117,37 @@ def _version_name(description: Description) -> str:
 
 
 def _ready(instance: JsonObject) -> str:
-    found = condition(instance)
-    text = cell(found.get("status"))
-    if found.get("reason"):
-        message = printable(message_of(found))
-        text = f"{text} ({found['reason']}{f': {message}' if message else ''})"
+    ready = condition(instance)
+    text = cell(ready.get("status"))
+    if ready.get("reason"):
+        message = printable(message_of(ready))
+        text = f"{text} ({ready['reason']}{f': {message}' if message else ''})"
     return f"{text}, being deleted" if is_deleting(instance) else text
 
 
 def _parameters(description: Description) -> Iterator[Sequence[str]]:
     for parameter in description.parameters:
-        yield printable(parameter.name), _value(parameter), parameter.source
-
-
-def _value(parameter: Parameter) -> str:
-    if parameter.value is None:
-        return NONE
-    if parameter.is_secret:
-        return _HIDDEN
-    return printable(parameter.value, _LONGEST_VALUE) or '""'
+        if parameter.value is None:
+            value = NONE
+        elif parameter.is_secret:
+            value = _HIDDEN
+        else:
+            value = printable(parameter.value, _LONGEST_VALUE) or '""'
+        yield printable(parameter.name), value, parameter.source
 
 
 def _plans(description: Description, now: datetime) -> Iterator[Sequence[Cell | str]]:
     for name, entry in description.plans():
+        state, facts = description.plan_state(name, entry), run_facts(description.instance, entry)
         updated = entry.get("lastUpdatedTimestamp")
+        # The entry of a failed plan says that it failed, its step why.
+        failed = status_of(entry) == FATAL_ERROR
         yield (
             printable(name),
-            _plan_state(description, name, entry),
+            state_cell(state, f" ({', '.join(facts)})" if facts else ""),
             f"{since(str(updated), now)} ago" if updated else NONE,
-            printable(_plan_message(name, entry)),
+            printable(at_fault(name, entry)[1] if failed else message_of(entry)),
         )
-
-
-def _plan_state(description: Description, name: str, entry: JsonObject) -> Cell:
-    state, facts = description.plan_state(name, entry), run_facts(description.instance, entry)
-    return state_cell(state, f" ({', '.join(facts)})" if facts else "")
-
-
-def _plan_message(name: str, entry: JsonObject) -> str:
-    """Return the message of a plan; that of its step if it has failed."""
-    return at_fault(name, entry)[1] if status_of(entry) == FATAL_ERROR else message_of(entry)
 
 
 def _child(member: Member) -> Node:
@@ -172,29 +163,24 @@ def _child(member: Member) -> Node:
 
 
 def _objects(description: Description, now: datetime) -> list[Node]:
-    known = {obj.metadata.get("uid") for obj in description.objects}
+    uids = {obj.metadata.get("uid") for obj in description.objects}
     owned: dict[object, list[OwnedObject]] = defaultdict(list)
     for obj in description.objects:
-        above = (owner.get("uid") for owner in obj.owners() if owner.get("uid") in known)
+        # Most are owned by the Instance itself, or by an object that no label leads to.
+        above = (owner.get("uid") for owner in obj.owners() if owner.get("uid") in uids)
         owned[next(above, None)].append(obj)
-    return [_object_node(obj, owned, now) for obj in owned[None]]
 
+    def node(obj: OwnedObject) -> Node:
+        below = owned.get(obj.metadata.get("uid"), [])
+        nodes = [node(child) for child in below[:_MOST_SIBLINGS]]
+        if len(below) > _MOST_SIBLINGS:
+            nodes.append(Node(f"… {len(below) - _MOST_SIBLINGS} more; -o json has all"))
+        facts = [obj.step, age(obj.metadata, now)]
+        if "deletionTimestamp" in obj.metadata:
+            facts.append("being deleted")
+        return Node(f"{obj.kind.kind}/{obj.name} ({', '.join(filter(None, facts))})", nodes)
 
-def _object_node(
-    obj: OwnedObject, owned: Mapping[object, Sequence[OwnedObject]], now: datetime
-) -> Node:
-    below = owned.get(obj.metadata.get("uid"), [])
-    nodes = [_object_node(one, owned, now) for one in below[:_MOST_SIBLINGS]]
-    if len(below) > _MOST_SIBLINGS:
-        nodes.append(Node(f"… {len(below) - _MOST_SIBLINGS} more; -o json has all"))
-    return Node(_object(obj, now), nodes)
-
-
-def _object(obj: OwnedObject, now: datetime) -> str:
-    facts = [obj.step, age(obj.metadata, now)]
-    if "deletionTimestamp" in obj.metadata:
-        facts.append("being deleted")
-    return f"{obj.kind.kind}/{obj.name} ({', '.join(filter(None, facts))})"
+    return [node(obj) for obj in owned[None]]
 
 
 def _events(description: Description, now: datetime) -> Iterator[Sequence[Cell | str]]:

@@ -5,12 +5,12 @@ What is asked for is checked before a cluster is contacted.
 
 import asyncio
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from kubectl_kudo.reading.instance_state import Key, version_key
-from kubectl_kudo.screens.tables import Known, Style, table_of, tree_of
+from kubectl_kudo.screens.tables import Context, Style, table_of, tree_of
 from kubectl_kudo.session.arguments import Args
 from kubectl_kudo.session.blocks import Prose
 from kubectl_kudo.session.errors import CliError, ExitCode, UsageError, describe
@@ -47,11 +47,11 @@ class Request:
     """
 
     kinds: tuple[Resource, ...]
-    names: tuple[str, ...] = ()
-    everywhere: bool = False
-    selector: str = ""
-    format: str = TABLE
-    headers: bool = True
+    names: tuple[str, ...]
+    everywhere: bool
+    selector: str
+    format: str
+    headers: bool
 
 
 def kinds_of(word: str) -> tuple[Resource, ...] | None:
@@ -67,29 +67,21 @@ def read_request(args: Args) -> Request:
         CliError: no object can have such a name.
     """
     word, *names = args.arguments
+    if args.output:
+        form = read_format(args.output, _WORDS[word])
+    else:
+        # Scripts for KUDO 0.19 read its tree from a pipe. A command line that it did not have can
+        # be in no such script.
+        is_new = names or args.all_namespaces or args.selector or not args.headers
+        form = TABLE if is_new or sys.stdout.isatty() else TREE
     request = Request(
         kinds=_WORDS[word],
         names=tuple(dict.fromkeys(names)),
         everywhere=args.all_namespaces,
         selector=args.selector,
-        format=read_format(args.output, _WORDS[word]) if args.output else _default(args, names),
+        format=form,
         headers=args.headers,
     )
-    _check(request)
-    return request
-
-
-def _default(args: Args, names: list[str]) -> str:
-    """Return the format where `-o` is not given.
-
-    Scripts for KUDO 0.19 read its tree from a pipe. A command line that it did not have can be in
-    no such script.
-    """
-    new = names or args.all_namespaces or args.selector or not args.headers
-    return TABLE if new or sys.stdout.isatty() else TREE
-
-
-def _check(request: Request) -> None:
     if request.names and len(request.kinds) > 1:
         raise UsageError('names need a kind: use "instances", "operators" or "operatorversions"')
     if request.names and request.everywhere:
@@ -102,6 +94,7 @@ def _check(request: Request) -> None:
     fault = next(filter(None, faults), "")
     if fault:
         raise CliError(fault)
+    return request
 
 
 _TABLES = (TABLE, WIDE)
@@ -126,10 +119,6 @@ async def get(session: Session, request: Request) -> None:
     elif any(lists) or not missing:
         objects = [obj for objects in lists for obj in objects]
         show_data(objects, request.format, single=len(request.names) == 1)
-    _raise(missing)
-
-
-def _raise(missing: Sequence[NotFound]) -> None:
     if len(missing) == 1:
         raise missing[0]
     if missing:
@@ -141,35 +130,30 @@ async def _found(
     session: Session, request: Request
 ) -> tuple[list[list[JsonObject]], list[NotFound]]:
     """Return the objects of each kind, and the errors about names that no object has."""
+
+    async def listed(kind: Resource) -> list[JsonObject]:
+        no_templates = kind == OPERATOR_VERSIONS and request.format in (*_TABLES, TREE)
+        listing = await session.client.list(
+            kind,
+            namespace=None if request.everywhere else session.namespace,
+            label_selector=request.selector or None,
+            transform=_without_templates if no_templates else None,
+        )
+        return listing.items
+
+    async def named(name: str) -> JsonObject | NotFound:
+        try:
+            return await session.client.get(request.kinds[0], name, namespace=session.namespace)
+        except NotFound as error:
+            return error
+
     if not request.names:
-        listed = asyncio.gather(*(_of_kind(session, request, kind) for kind in request.kinds))
-        return await listed, []
-    named = await asyncio.gather(*(_named(session, request, name) for name in request.names))
+        return await asyncio.gather(*map(listed, request.kinds)), []
+    results = await asyncio.gather(*map(named, request.names))
     return (
-        [[obj for obj in named if not isinstance(obj, NotFound)]],
-        [error for error in named if isinstance(error, NotFound)],
+        [[obj for obj in results if not isinstance(obj, NotFound)]],
+        [error for error in results if isinstance(error, NotFound)],
     )
-
-
-async def _named(session: Session, request: Request, name: str) -> JsonObject | NotFound:
-    try:
-        return await session.client.get(request.kinds[0], name, namespace=session.namespace)
-    except NotFound as error:
-        return error
-
-
-async def _of_kind(session: Session, request: Request, kind: Resource) -> list[JsonObject]:
-    listing = await session.client.list(
-        kind,
-        namespace=None if request.everywhere else session.namespace,
-        label_selector=request.selector or None,
-        transform=_without_templates if _shows_summaries(request, kind) else None,
-    )
-    return listing.items
-
-
-def _shows_summaries(request: Request, kind: Resource) -> bool:
-    return kind == OPERATOR_VERSIONS and request.format in (*_TABLES, TREE)
 
 
 def _without_templates(version: JsonObject) -> JsonObject:
@@ -182,10 +166,12 @@ async def _print_tables(
     session: Session, request: Request, lists: Sequence[Sequence[JsonObject]]
 ) -> None:
     by_kind = dict(zip(request.kinds, lists, strict=True))
-    known = Known(
+    # With a selector, an Operator that is not listed may exist all the same.
+    has_operators = len(by_kind) > 1 and not request.selector
+    context = Context(
         datetime.now(UTC),
         await _versions(session, request, by_kind),
-        _keys(by_kind[OPERATORS]) if len(by_kind) > 1 and not request.selector else None,
+        frozenset(map(_key, by_kind[OPERATORS])) if has_operators else None,
     )
     style = Style(
         wide=request.format == WIDE,
@@ -194,7 +180,7 @@ async def _print_tables(
         headers=request.headers,
     )
     shown = {kind: objects for kind, objects in by_kind.items() if objects}
-    tables = [table_of(kind, shown[kind], known, style) for kind in shown]
+    tables = [table_of(kind, shown[kind], context, style) for kind in shown]
     show(*[block for table in tables for block in (Prose(), table)][1:])
     if not shown and not request.names:
         where = "." if request.everywhere else f" in {session.namespace} namespace."
@@ -208,47 +194,33 @@ async def _versions(
 
     They are listed where all namespaces are, and else read one by one: few of a namespace are used.
     """
-    wanted = {version_key(instance) for instance in lists.get(INSTANCES, ())}
+    used = {version_key(instance) for instance in lists.get(INSTANCES, ())}
     listed = None if request.selector else lists.get(OPERATOR_VERSIONS)
-    if not request.everywhere:
-        found: dict[Key, JsonObject | None] = {_key(version): version for version in listed or ()}
-        return found | await _read_versions(session, wanted - set(found))
-    if listed is None:
-        listed = await _all_versions(session) if wanted else []
-    if listed is None:
-        return {}
-    by_key = {_key(version): version for version in listed}
-    return {key: by_key.get(key) for key in wanted}
-
-
-async def _all_versions(session: Session) -> list[JsonObject] | None:
-    try:
-        return (await session.client.list(OPERATOR_VERSIONS, transform=_without_templates)).items
-    except Forbidden:
-        return None
-
-
-async def _read_versions(session: Session, keys: Iterable[Key]) -> dict[Key, JsonObject | None]:
+    if request.everywhere:
+        try:
+            if listed is None and used:
+                client = session.client
+                listed = (await client.list(OPERATOR_VERSIONS, transform=_without_templates)).items
+        except Forbidden:
+            return {}
+        by_key = {_key(version): version for version in listed or ()}
+        return {key: by_key.get(key) for key in used}
     slots = asyncio.Semaphore(_AT_ONCE)
-    found: dict[Key, JsonObject | None] = {}
+    versions: dict[Key, JsonObject | None] = {_key(version): version for version in listed or ()}
 
     async def read(key: Key) -> None:
         namespace, name = key
         async with slots:
             try:
                 version = await session.client.get(OPERATOR_VERSIONS, name, namespace=namespace)
-                found[key] = _without_templates(version)
+                versions[key] = _without_templates(version)
             except Forbidden:
                 return
             except (NotFound, ValueError):  # a name that no object can have
-                found[key] = None
+                versions[key] = None
 
-    await asyncio.gather(*map(read, keys))
-    return found
-
-
-def _keys(objects: Iterable[JsonObject]) -> frozenset[Key]:
-    return frozenset(map(_key, objects))
+    await asyncio.gather(*map(read, used - set(versions)))
+    return versions
 
 
 def _key(obj: JsonObject) -> Key:

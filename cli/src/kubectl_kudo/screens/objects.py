@@ -1,11 +1,11 @@
 """`kubectl kudo get objects`: shows what an Instance owns, by its record and as it is now."""
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
-from itertools import chain, groupby
+from itertools import groupby
 
 from kubectl_kudo.reading.instance_state import flags_of
 from kubectl_kudo.reading.inventory import (
@@ -18,7 +18,7 @@ from kubectl_kudo.reading.inventory import (
     shared_with,
     why_orphan_stays,
 )
-from kubectl_kudo.reading.owned import OwnedObject, objects_of
+from kubectl_kudo.reading.owned import objects_of
 from kubectl_kudo.reading.runs import key_of
 from kubectl_kudo.session.arguments import Args
 from kubectl_kudo.session.blocks import Cell, Column, Mark, Node, Table, Tree
@@ -40,7 +40,6 @@ from kudo.api.identity import InstanceIdentity
 from kudo.objects.inventory.record import Entry, Place
 
 _LONGEST_MESSAGE = 200
-_UNKNOWN_TASK = "task not known"
 _MARKS = {
     Condition.HEALTHY: Mark.GOOD,
     Condition.WAITING: Mark.BUSY,
@@ -50,17 +49,88 @@ _MARKS = {
 }
 
 
+def read_objects_format(args: Args) -> str:
+    """Return how to print the objects, after a check of the command line.
+
+    Raises:
+        UsageError: arguments or flags do not go with objects.
+    """
+    if not args.instance or len(args.arguments) > 1:
+        raise UsageError("name the instance whose objects to show with --instance=<name>")
+    if args.all_namespaces or args.selector:
+        raise UsageError("objects are those of one instance: leave out -A and --selector")
+    return read_format(args.output) if args.output else TREE
+
+
+async def get_objects(session: Session, args: Args, output: str) -> None:
+    """Print the objects of an Instance, then what is to be said of its record.
+
+    Raises:
+        CliError: there is no Instance of that name.
+    """
+    instance = await session.existing_instance(args.instance)
+    inventory = await recorded(session, instance)
+    record = inventory.record
+    entries = [*record] if record is not None else await _labelled(session, instance, inventory)
+    owner, now = identity_of(instance), datetime.now(UTC)
+    rows = [Row(live, owner) for live in await read_live(session.client, entries)]
+    rows.sort(key=lambda row: row.order)
+    key = key_of(instance)
+    if output == TREE:
+        show(tree_of(f"instance {key}", rows, now))
+    elif output in (TABLE, WIDE):
+        show(table_of(rows, now, wide=output == WIDE, headers=args.headers))
+    else:
+        show_data([row.to_data() for row in rows], output, single=False)
+    # Where stdout and stderr are one file, what follows must not stand before it.
+    sys.stdout.flush()
+    if record is not None and not record.complete:
+        talk(
+            "The record is not complete: objects of earlier runs may be missing. `kubectl kudo "
+            f"adopt {flags_of(key)}` looks for them."
+        )
+    if inventory.ignored:
+        count, of = inventory.ignored, "of its Inventories"
+        text = f"1 entry {of} was" if count == 1 else f"{count} entries {of} were"
+        talk(f"{text} left out: no plan can have made such an object.")
+    if any(row.is_orphan for row in rows):
+        talk(f"What becomes of orphans: kubectl kudo prune {flags_of(key)} --dry-run=client")
+
+
+async def _labelled(session: Session, instance: JsonObject, inventory: Recorded) -> list[Entry]:
+    """Return, as entries, the objects that are found by labels and owners; say why."""
+    key = key_of(instance)
+    why = (
+        f"because its record cannot be read ({inventory.problem})"
+        if inventory.problem
+        else "because it has no Inventory yet. It gets one at its next run, or by `kubectl kudo "
+        f"adopt {flags_of(key)}`, which only reads and records"
+    )
+    talk(f"Instance {key}: shown is what labels and owners tell, {why}.")
+    labelled = await objects_of(session, instance)
+    if labelled.unlisted:
+        talk(f"You may not list these kinds: {', '.join(labelled.unlisted)}.")
+    entries = []
+    for obj in labelled.objects:
+        if obj.step:  # else a controller made it, and not a plan
+            kind, plan = obj.kind, obj.step.partition(".")[0]
+            namespace = str(obj.metadata["namespace"]) if kind.namespaced else ""
+            place = Place(kind.group, kind.kind, namespace, obj.name)
+            entries.append(Entry(place, kind.version, kind.plural, plan=plan))
+    return entries
+
+
 @dataclass(frozen=True)
 class Row:
     """An object of an Instance, and what is shown of it.
 
     Attributes:
         live: The object on record, as it is.
-        one: The Instance.
+        owner: The Instance.
     """
 
     live: Live
-    one: InstanceIdentity
+    owner: InstanceIdentity
 
     @property
     def entry(self) -> Entry:
@@ -78,7 +148,7 @@ class Row:
     @cached_property
     def stays(self) -> str:
         """Return why pruning leaves it; empty if it is no orphan, or is deleted."""
-        return why_orphan_stays(self.live, self.one) if self.is_orphan else ""
+        return why_orphan_stays(self.live, self.owner) if self.is_orphan else ""
 
     @property
     def mark(self) -> Mark | None:
@@ -87,7 +157,7 @@ class Row:
     def marks(self) -> Iterator[str]:
         """Yield what is special about it."""
         if self.entry.cluster_scoped:
-            others = shared_with(self.live, self.one)
+            others = shared_with(self.live, self.owner)
             yield f"shared with {others}" if others else "cluster-scoped"
         if self.entry.retained:
             yield "retained"
@@ -98,30 +168,34 @@ class Row:
         if self.is_orphan:
             yield f"orphan that stays: {self.stays}" if self.stays else "orphan"
 
-    def reference(self) -> str:
-        """Return its kind and name as kubectl has them."""
-        place = self.entry.place
-        named = {"apiVersion": self.entry.api_version, "kind": place.kind}
-        return reference({**named, "metadata": {"name": place.name}})
-
     def age(self, now: datetime) -> str:
         return age(self.live.metadata, now) if self.live.metadata else NONE
 
-    def text(self, now: datetime) -> str:
+    def node(self, now: datetime) -> Node:
         """Return its line of the tree."""
-        old = self.age(now) if self.live.metadata else ""
-        facts = ", ".join(filter(None, (self.live.condition.value, old, *self.marks())))
-        place = self.entry.place
+        place, live = self.entry.place, self.live
+        old = self.age(now) if live.metadata else ""
+        facts = ", ".join(filter(None, (live.condition.value, old, *self.marks())))
         # The line has the name already.
-        why = printable(self.live.message.removeprefix(f"{place} "), _LONGEST_MESSAGE)
-        return f"{place.kind}/{printable(place.name)} ({printable(facts)})" + (
-            f": {why}" if why else ""
-        )
+        why = printable(live.message.removeprefix(f"{place} "), _LONGEST_MESSAGE)
+        text = f"{place.kind}/{printable(place.name)} ({printable(facts)})"
+        return Node(f"{text}: {why}" if why else text, mark=self.mark)
+
+    def cells(self, now: datetime, *, wide: bool) -> Iterator[Cell | str]:
+        """Yield its cells of the table."""
+        obj = {"apiVersion": self.entry.api_version, "kind": self.entry.place.kind}
+        yield printable(reference({**obj, "metadata": {"name": self.entry.place.name}}))
+        yield from (cell(self.entry.plan), cell(self.entry.task))
+        yield Cell(self.live.condition.value, mark=self.mark)
+        yield from (self.age(now), cell(", ".join(self.marks())))
+        if wide:
+            yield cell((self.live.metadata or {}).get("uid"))
+            yield cell(printable(self.live.message, _LONGEST_MESSAGE))
 
     def to_data(self) -> JsonObject:
         entry, live, place = self.entry, self.live, self.entry.place
         metadata = live.metadata or {}
-        known = {
+        identity = {
             "name": place.name,
             "namespace": place.namespace,
             "uid": str(metadata.get("uid") or ""),
@@ -134,146 +208,39 @@ class Row:
             "message": live.message,
             "orphanedBy": entry.orphaned_by,
             "staysBecause": self.stays,
-            "sharedWith": shared_with(live, self.one),
+            "sharedWith": shared_with(live, self.owner),
         }
-        flags = {
+        return {
+            "apiVersion": entry.api_version,
+            "kind": place.kind,
+            "metadata": {key: value for key, value in identity.items() if value},
+            **{key: value for key, value in texts.items() if value},
             "clusterScoped": entry.cluster_scoped,
             "retained": entry.retained,
             "adopted": entry.adopted,
             "orphan": self.is_orphan,
         }
-        return {
-            "apiVersion": entry.api_version,
-            "kind": place.kind,
-            "metadata": {key: value for key, value in known.items() if value},
-            **{key: value for key, value in texts.items() if value},
-            **flags,
-        }
 
 
 def tree_of(title: str, rows: Sequence[Row], now: datetime) -> Tree:
     """Return rows, which are sorted, below their tasks and plans."""
-    plans = [
-        Node(f"plan {plan}" if plan else "plan not known", [*_tasks(group, now)])
-        for plan, group in groupby(rows, lambda row: row.entry.plan)
-    ]
-    return Tree(plans, f"{title}: {_counted(rows)}")
-
-
-def _tasks(rows: Iterable[Row], now: datetime) -> Iterator[Node]:
-    for task, group in groupby(rows, lambda row: row.entry.task):
-        text = f"task {task}" if task else _UNKNOWN_TASK
-        yield Node(printable(text), [Node(row.text(now), mark=row.mark) for row in group])
-
-
-def _counted(rows: Sequence[Row]) -> str:
+    plans = []
+    for plan, rows_of_plan in groupby(rows, lambda row: row.entry.plan):
+        tasks = [
+            Node(
+                printable(f"task {task}" if task else "task not known"),
+                [row.node(now) for row in rows_of_task],
+            )
+            for task, rows_of_task in groupby(rows_of_plan, lambda row: row.entry.task)
+        ]
+        plans.append(Node(f"plan {plan}" if plan else "plan not known", tasks))
     orphans = sum(row.is_orphan for row in rows)
     rest = f", {orphans} of them {'an orphan' if orphans == 1 else 'orphans'}" if orphans else ""
-    return f"{len(rows)} object{'' if len(rows) == 1 else 's'}{rest}"
+    return Tree(plans, f"{title}: {len(rows)} object{'' if len(rows) == 1 else 's'}{rest}")
 
 
 def table_of(rows: Sequence[Row], now: datetime, *, wide: bool, headers: bool) -> Table:
     """Return a table with a line for each row."""
     state = [Column(heading, kept=True) for heading in ("HEALTH", "AGE")]
     columns = ("NAME", "PLAN", "TASK", *state, "MARKS", *(("UID", "MESSAGE") if wide else ()))
-    lines = [[*_cells(row, now), *(_wide(row) if wide else ())] for row in rows]
-    return Table(columns, lines, headers=headers)
-
-
-def _cells(row: Row, now: datetime) -> tuple[Cell | str, ...]:
-    return (
-        printable(row.reference()),
-        cell(row.entry.plan),
-        cell(row.entry.task),
-        Cell(row.live.condition.value, mark=row.mark),
-        row.age(now),
-        cell(", ".join(row.marks())),
-    )
-
-
-def _wide(row: Row) -> tuple[str, ...]:
-    uid = (row.live.metadata or {}).get("uid")
-    return cell(uid), cell(printable(row.live.message, _LONGEST_MESSAGE))
-
-
-def read_objects_format(args: Args) -> str:
-    """Return how to print the objects, after a check of the command line.
-
-    Raises:
-        UsageError: arguments or flags do not go with objects.
-    """
-    if not args.instance or len(args.arguments) > 1:
-        raise UsageError("name the instance whose objects to show with --instance=<name>")
-    if args.all_namespaces or args.selector:
-        raise UsageError("objects are those of one instance: leave out -A and --selector")
-    return read_format(args.output) if args.output else TREE
-
-
-async def get_objects(session: Session, args: Args, output: str) -> None:
-    """Print the objects of an Instance.
-
-    Raises:
-        CliError: there is no Instance of that name.
-    """
-    instance = await session.existing_instance(args.instance)
-    one = identity_of(instance)
-    known = await recorded(session, instance)
-    entries = await _entries(session, instance, known)
-    rows = [Row(live, one) for live in await read_live(session.client, entries)]
-    rows.sort(key=lambda row: row.order)
-    now = datetime.now(UTC)
-    if output == TREE:
-        show(tree_of(f"instance {key_of(instance)}", rows, now))
-    elif output in (TABLE, WIDE):
-        show(table_of(rows, now, wide=output == WIDE, headers=args.headers))
-    else:
-        show_data([row.to_data() for row in rows], output, single=False)
-    sys.stdout.flush()
-    _tell(key_of(instance), known, rows)
-
-
-async def _entries(session: Session, instance: JsonObject, known: Recorded) -> list[Entry]:
-    """Return what is on record; without a record, what labels and owners tell."""
-    if known.record is not None:
-        return [*known.record]
-    flags = flags_of(key_of(instance))
-    why = (
-        f"because its record cannot be read ({known.problem})"
-        if known.problem
-        else "because it has no Inventory yet. It gets one at its next run, or by `kubectl kudo "
-        f"adopt {flags}`, which only reads and records"
-    )
-    talk(f"Instance {key_of(instance)}: shown is what labels and owners tell, {why}.")
-    found = await objects_of(session, instance)
-    if found.unlisted:
-        talk(f"You may not list these kinds: {', '.join(found.unlisted)}.")
-    return [*chain.from_iterable(map(_entry, found.objects))]
-
-
-def _entry(obj: OwnedObject) -> Sequence[Entry]:
-    """Return an object that a plan applied as an entry; none for what a controller made."""
-    if not obj.step:
-        return ()
-    kind = obj.kind
-    namespace = str(obj.metadata["namespace"]) if kind.namespaced else ""
-    place = Place(kind.group, kind.kind, namespace, obj.name)
-    plan = obj.step.partition(".")[0]
-    return (Entry(place, kind.version, kind.plural, plan=plan),)
-
-
-def _tell(key: str, known: Recorded, rows: Sequence[Row]) -> None:
-    flags = flags_of(key)
-    if known.record is not None and not known.record.complete:
-        talk(
-            "The record is not complete: objects of earlier runs may be missing. `kubectl kudo "
-            f"adopt {flags}` looks for them."
-        )
-    if known.ignored:
-        text = (
-            "entry of its Inventories was"
-            if known.ignored == 1
-            else "entries of its Inventories were"
-        )
-        talk(f"{known.ignored} {text} left out: no plan can have made such an object.")
-    if any(row.is_orphan for row in rows):
-        talk(f"What becomes of orphans: kubectl kudo prune {flags} --dry-run=client")
+    return Table(columns, [[*row.cells(now, wide=wide)] for row in rows], headers=headers)

@@ -30,7 +30,7 @@ _DELETING = "Deleting"
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class Context:
     """What cells say about an object that the object itself does not.
 
     Attributes:
@@ -55,15 +55,15 @@ class _Column:
     """
 
     heading: str
-    cell: Callable[[JsonObject, Known], Cell | str]
+    cell: Callable[[JsonObject, Context], Cell | str]
     wide: bool = False
     rare: bool = False
     kept: bool = False
 
-    def is_shown(self, objects: Iterable[JsonObject], known: Known, style: "Style") -> bool:
+    def is_shown(self, objects: Iterable[JsonObject], context: Context, style: "Style") -> bool:
         if self.wide and not style.wide:
             return False
-        return not self.rare or any(self.cell(obj, known) != NONE for obj in objects)
+        return not self.rare or any(self.cell(obj, context) != NONE for obj in objects)
 
 
 def ready(instance: JsonObject) -> str:
@@ -73,13 +73,13 @@ def ready(instance: JsonObject) -> str:
     return cell(condition(instance).get("status"))
 
 
-def _plan_status(instance: JsonObject, _: Known) -> Cell:
+def _plan_status(instance: JsonObject, _: Context) -> Cell:
     return state_cell(cell(last_plan(instance)[1]))
 
 
-def operator_name(instance: JsonObject, known: Known) -> str:
+def operator_name(instance: JsonObject, context: Context) -> str:
     """Return the operator of an Instance, from its OperatorVersion, last run or label."""
-    version = known.versions.get(version_key(instance)) or {}
+    version = context.versions.get(version_key(instance)) or {}
     run = (instance.get("status") or {}).get("lastRun") or {}
     labels = instance["metadata"].get("labels") or {}
     return cell(
@@ -89,35 +89,37 @@ def operator_name(instance: JsonObject, known: Known) -> str:
     )
 
 
-def _version(instance: JsonObject, known: Known) -> str:
+def _version(instance: JsonObject, context: Context) -> str:
     key = version_key(instance)
-    if key not in known.versions:
+    if key not in context.versions:
         return UNKNOWN
-    found = known.versions[key]
-    return f"{key[1] or NONE} (missing)" if found is None else cell(_in(found, "spec", "version"))
+    version = context.versions[key]
+    if version is None:
+        return f"{key[1] or NONE} (missing)"
+    return cell(_in(version, "spec", "version"))
 
 
-def _app_version(instance: JsonObject, known: Known) -> str:
-    found = known.versions.get(version_key(instance)) or {}
-    return cell(_in(found, "spec", "appVersion"))
+def _app_version(instance: JsonObject, context: Context) -> str:
+    version = context.versions.get(version_key(instance)) or {}
+    return cell(_in(version, "spec", "appVersion"))
 
 
-def _suspended(instance: JsonObject, known: Known) -> str:
+def _suspended(instance: JsonObject, context: Context) -> str:
     """Return for how long an Instance has been suspended."""
     if not is_suspended(instance):
         return NONE
-    return since(str(_in(instance, "status", "suspendedAt") or ""), known.now)
+    return since(str(_in(instance, "status", "suspendedAt") or ""), context.now)
 
 
-def _retry_of(instance: JsonObject, _: Known) -> str:
+def _retry_of(instance: JsonObject, _: Context) -> str:
     entry = entries(instance).get(last_plan(instance)[0]) or {}
     return cell(short_uid(entry.get("retryOf") or ""))
 
 
-def _operator_of(version: JsonObject, known: Known) -> str:
+def _operator_of(version: JsonObject, context: Context) -> str:
     name = _in(version, "spec", "operator", "name")
     key = version["metadata"].get("namespace", ""), str(name)
-    missing = bool(name) and known.operators is not None and key not in known.operators
+    missing = bool(name) and context.operators is not None and key not in context.operators
     return cell(name) + (" (missing)" if missing else "")
 
 
@@ -129,11 +131,11 @@ def _in(obj: JsonObject, *path: str) -> object:
     return value
 
 
-def _field(*path: str) -> Callable[[JsonObject, Known], str]:
+def _field(*path: str) -> Callable[[JsonObject, Context], str]:
     return lambda obj, _: cell(_in(obj, *path))
 
 
-_AGE = _Column("AGE", lambda obj, known: age(obj["metadata"], known.now), kept=True)
+_AGE = _Column("AGE", lambda obj, context: age(obj["metadata"], context.now), kept=True)
 _COLUMNS: Mapping[Resource, tuple[_Column, ...]] = {
     OPERATORS: (
         _Column("URL", _field("spec", "url")),
@@ -185,29 +187,25 @@ PLAIN = Style()
 
 
 def table_of(
-    kind: Resource, objects: Iterable[JsonObject], known: Known, style: Style = PLAIN
+    kind: Resource, objects: Iterable[JsonObject], context: Context, style: Style = PLAIN
 ) -> Table:
     """Return a table of objects of one kind."""
-    found = list(objects)
-    shown = [column for column in _COLUMNS[kind] if column.is_shown(found, known, style)]
+    objects = list(objects)
+    shown = [column for column in _COLUMNS[kind] if column.is_shown(objects, context, style)]
     columns: list[Column | str] = [
         *(["NAMESPACE"] if style.namespaces else []),
         Column("NAME", kind.kind.upper() if style.references else "", kept=True),
         *(Column(column.heading, kept=column.kept) for column in shown),
     ]
-    rows = [[*_identity(obj, style), *_cells(obj, shown, known)] for obj in found]
-    return Table(columns, rows, headers=style.headers)
 
+    def cells(obj: JsonObject) -> Iterator[Cell | str]:
+        name = obj["metadata"]["name"]
+        if style.namespaces:
+            yield obj["metadata"].get("namespace", "")
+        yield Cell(reference(obj), name) if style.references else name
+        yield from (column.cell(obj, context) for column in shown)
 
-def _identity(obj: JsonObject, style: Style) -> Iterator[Cell | str]:
-    if style.namespaces:
-        yield obj["metadata"].get("namespace", "")
-    name = obj["metadata"]["name"]
-    yield Cell(reference(obj), name) if style.references else name
-
-
-def _cells(obj: JsonObject, shown: Iterable[_Column], known: Known) -> Iterator[Cell | str]:
-    return (column.cell(obj, known) for column in shown)
+    return Table(columns, [[*cells(obj)] for obj in objects], headers=style.headers)
 
 
 _ALL = "operators including versions and instances"
@@ -225,16 +223,16 @@ def tree_of(
     """
     title = kinds[0].plural if len(kinds) == 1 else _ALL
     where = f'in namespace "{namespace}"' if namespace is not None else "in all namespaces"
-    nodes = _nodes(lists) if namespace is not None else _by_namespace(lists)
+    if namespace is not None:
+        nodes = _nodes(lists)
+    else:
+        nodes = [
+            Node(
+                space, _nodes([[o for o in objects if _namespace(o) == space] for objects in lists])
+            )
+            for space in sorted({_namespace(obj) for objects in lists for obj in objects})
+        ]
     return [Prose(f"List of current installed {title} {where}:"), Tree(nodes), Prose()]
-
-
-def _by_namespace(lists: Sequence[Sequence[JsonObject]]) -> list[Node]:
-    spaces = sorted({_namespace(obj) for found in lists for obj in found})
-    return [
-        Node(space, _nodes([[obj for obj in found if _namespace(obj) == space] for found in lists]))
-        for space in spaces
-    ]
 
 
 def _nodes(lists: Sequence[Sequence[JsonObject]]) -> list[Node]:
@@ -251,28 +249,23 @@ def family(
     A parent that does not exist is shown as missing, so that no object goes unseen.
     """
     roots = {_name(operator): Node(_name(operator)) for operator in operators}
-    known: dict[str, Node] = {}
+    nodes: dict[str, Node] = {}
     for version in versions:
         operator = (version["spec"].get("operator") or {}).get("name") or "?"
         parent = roots.setdefault(operator, Node(f"{operator} (missing)", mark=Mark.WARNING))
-        known[_name(version)] = node = Node(_name(version))
+        nodes[_name(version)] = node = Node(_name(version))
         parent.children.append(node)
     orphans: dict[str, Node] = {}
     for instance in instances:
-        name, where = _version_of(instance)
-        text = f"{name} ({where or 'missing'})"
-        here = known.get(name) if not where else None
-        missing = None if where else Mark.WARNING
-        parent = here or orphans.setdefault(text, Node(text, mark=missing))
-        parent.children.append(Node(_name(instance)))
+        namespace, name = version_key(instance)
+        if namespace == _namespace(instance):
+            text, mark, node_of_version = f"{name or '?'} (missing)", Mark.WARNING, nodes.get(name)
+        else:
+            # Versions of other namespaces are not listed, so whether it exists is not known.
+            text, mark, node_of_version = f"{name or '?'} (in namespace {namespace})", None, None
+        above = node_of_version or orphans.setdefault(text, Node(text, mark=mark))
+        above.children.append(Node(_name(instance)))
     return [*roots.values(), *orphans.values()]
-
-
-def _version_of(instance: JsonObject) -> tuple[str, str]:
-    """Return the OperatorVersion's name, and where it is if not in the same namespace."""
-    namespace, name = version_key(instance)
-    here = namespace == _namespace(instance)
-    return name or "?", "" if here else f"in namespace {namespace}"
 
 
 def _namespace(obj: JsonObject) -> str:

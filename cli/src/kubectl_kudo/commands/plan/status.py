@@ -9,24 +9,20 @@ from datetime import UTC, datetime
 from typing import Final
 
 from kubectl_kudo.diagnostics.installation_findings import nobody_leads
-from kubectl_kudo.reading.explanations import explanations, waiting_steps
-from kubectl_kudo.reading.instance_state import is_suspended, see_why, suspension
+from kubectl_kudo.reading.instance_state import is_suspended, see_why
 from kubectl_kudo.reading.outcome import outcome_of_present, present_run
-from kubectl_kudo.reading.owned import Member, members_below, statuses
+from kubectl_kudo.reading.owned import members_below, statuses
 from kubectl_kudo.reading.plan_view import (
-    Below,
-    capitalised,
-    headline,
     original_node,
     plan_node,
     shown_plan,
 )
 from kubectl_kudo.reading.runs import active, entries, key_of
 from kubectl_kudo.reading.summary_line import NO_LEADER, is_held_up, is_settled, summary_line
-from kubectl_kudo.screens.plan_tree import family_node
+from kubectl_kudo.screens.plan_tree import below_headline, explained_steps, no_plan, plan_tree
 from kubectl_kudo.screens.waiting import shown_on_stderr, tell_warnings, wait_for
 from kubectl_kudo.session.arguments import INSTANCE, OUTPUT, WAIT, Args, Flag
-from kubectl_kudo.session.blocks import Block, Mark, Node, Prose, Tree
+from kubectl_kudo.session.blocks import Block, Mark, Prose
 from kubectl_kudo.session.command import Command
 from kubectl_kudo.session.errors import CliError, ExitCode, UsageError
 from kubectl_kudo.session.output import JsonObject, check_format, one, show
@@ -75,17 +71,13 @@ async def _summary(session: Session, instance: JsonObject) -> list[Block]:
         hindrance = f"its OperatorVersion {reference} was not found"
     elif is_held_up(instance) and await nobody_leads(session.client, now):
         hindrance = NO_LEADER
-    text = summary_line(instance, now, hindrance=hindrance)
-    more = []
-    if not is_settled(instance) or active(instance) is not None:
-        more.append(Prose(see_why(key_of(instance)), whole=True))
-    return [Prose(text, most=_SUMMARY_LINES, mark=_mark(instance)), *more, Prose()]
-
-
-def _mark(instance: JsonObject) -> Mark:
     if active(instance) is not None:
-        return Mark.IDLE if is_suspended(instance) else Mark.BUSY
-    return Mark.GOOD if is_settled(instance) else Mark.BAD
+        mark = Mark.IDLE if is_suspended(instance) else Mark.BUSY
+    else:
+        mark = Mark.GOOD if is_settled(instance) else Mark.BAD
+    text = summary_line(instance, now, hindrance=hindrance)
+    advice = [] if mark is Mark.GOOD else [Prose(see_why(key_of(instance)), whole=True)]
+    return [Prose(text, most=_SUMMARY_LINES, mark=mark), *advice, Prose()]
 
 
 async def _wait(session: Session, instance: JsonObject) -> tuple[JsonObject, CliError | None]:
@@ -101,6 +93,7 @@ async def _wait(session: Session, instance: JsonObject) -> tuple[JsonObject, Cli
             session, target, limit=0, progress=progress, outcome_of=outcome_of_present
         )
     except CliError as error:
+        # The tree of the failed run is printed before the error.
         return await session.instance(target.key.partition("/")[2]) or instance, error
     except asyncio.CancelledError:
         # Below it stands how to go on.
@@ -120,70 +113,26 @@ async def _data(session: Session, instance: JsonObject, plan: str) -> JsonObject
     return {**(instance.get("status") or {}), **({"children": children} if children else {})}
 
 
-async def plan_tree(session: Session, instance: JsonObject) -> list[Block]:
-    """Return the plan that runs or ran last as a tree, with what its steps wait for.
-
-    Raises:
-        CliError: the OperatorVersion does not exist.
-        KubeError: the API server did not answer.
-    """
-    if shown_plan(instance) is None:
-        return _nothing(instance)
-    version = await session.existing_version_of(instance)
-    return _below_headline(instance, await _family(session, instance, version))
-
-
-def _nothing(instance: JsonObject) -> list[Block]:
-    name, pause = instance["metadata"]["name"], suspension(instance)
-    text = f"No plan ever run for instance - nothing to show for instance {name}"
-    return [Prose(text), *([Prose(capitalised(pause))] if pause else [])]
-
-
-def _below_headline(instance: JsonObject, node: Node) -> list[Block]:
-    return [Prose(headline(instance)), Tree([node]), Prose()]
-
-
-async def _family(session: Session, instance: JsonObject, version: JsonObject) -> Node:
-    children = await members_below(session, instance)
-    explained = await _explained(session, instance, children=not children)
-    return family_node(Member(instance, version, children), explained)
-
-
 async def _picture(session: Session, instance: JsonObject, args: Args) -> list[Block]:
     if not args.plan and not args.all:
         return await plan_tree(session, instance)
     if shown_plan(instance) is None and not args.plan:
-        return _nothing(instance)
+        return no_plan(instance)
     version = await session.existing_version_of(instance)
     plans = version["spec"].get("plans") or {}
     if args.all:
-        return _below_headline(instance, original_node(instance, plans))
+        return below_headline(instance, original_node(instance, plans))
     check_plan(instance, version, args.plan)
-    node = plan_node(instance, plans, args.plan, await _explained(session, instance))
-    return _below_headline(instance, node)
-
-
-async def _explained(session: Session, instance: JsonObject, *, children: bool = True) -> Below:
-    """Return what is known of the objects that the steps of the shown plan wait for."""
-    plan = shown_plan(instance)
-    if plan is None:
-        return {}
-    steps = waiting_steps(instance, plan)
-    found = await explanations(session, steps, children=children)
-    nodes = {
-        path: [Node(str(one), mark=None if one.minor else Mark.WARNING) for one in each]
-        for path, each in found.items()
-    }
-    return {(step.phase, step.step): nodes.get(step.path, []) for step in steps}
+    node = plan_node(instance, plans, args.plan, await explained_steps(session, instance))
+    return below_headline(instance, node)
 
 
 def check_plan(instance: JsonObject, version: JsonObject | None, plan: str) -> None:
     """Raise CliError if neither the OperatorVersion nor the status has a plan of that name."""
-    known = {*(((version or {}).get("spec") or {}).get("plans") or {}), *entries(instance)}
-    if plan not in known:
-        metadata = instance["metadata"]
-        text = f"instance {metadata['namespace']}/{metadata['name']} has no plan {plan}"
-        text = word(f"{text}; its plans: {', '.join(sorted(known)) or 'none'}")
+    plans = {*(((version or {}).get("spec") or {}).get("plans") or {}), *entries(instance)}
+    if plan not in plans:
+        text = f"instance {key_of(instance)} has no plan {plan}"
+        text = word(f"{text}; its plans: {', '.join(sorted(plans)) or 'none'}")
         raise CliError(text, code=ExitCode.NOT_FOUND)
 
 

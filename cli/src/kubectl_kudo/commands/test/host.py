@@ -5,10 +5,10 @@ from typing import Final
 
 from kubectl_kudo import __version__
 from kubectl_kudo.commands.init import COMMAND as INIT
-from kubectl_kudo.commands.plan.status import plan_tree
 from kubectl_kudo.reading.plan_view import shown_plan
 from kubectl_kudo.reading.runs import entries, status_of
 from kubectl_kudo.repositories.downloader import Downloader
+from kubectl_kudo.screens.plan_tree import plan_tree
 from kubectl_kudo.session.arguments import GLOBAL_FLAGS, Args, Parser
 from kubectl_kudo.session.errors import CliError, UsageError, describe
 from kubectl_kudo.session.output import Report
