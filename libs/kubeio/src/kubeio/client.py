@@ -173,7 +173,7 @@ class Client:
             Gone: the snapshot expired twice.
         """
         for last_try in (False, True):
-            found: list[JsonObject] = []
+            objects: list[JsonObject] = []
             version = ""
             try:
                 async for page in self.pages(
@@ -185,13 +185,13 @@ class Client:
                     metadata_only=metadata_only,
                     transform=transform,
                 ):
-                    found += page.items
+                    objects += page.items
                     version = page.resource_version
             except Gone:
                 if last_try:
                     raise
                 continue
-            return ListResult(found, version)
+            return ListResult(objects, version)
         raise AssertionError("unreachable")
 
     async def pages(
@@ -217,15 +217,15 @@ class Client:
         path = resource.path(namespace)
         accept = _AS_METADATA.format("List") if metadata_only else "application/json"
         query = _query(labelSelector=label_selector, fieldSelector=field_selector)
-        wanted = min(limit, _FIRST_PAGE)
+        page_limit = min(limit, _FIRST_PAGE)
 
         def taken(item: Json) -> JsonObject:
             _identify(item, resource, path, nameless(item))
             return item if transform is None else transform(item)
 
         while True:
-            if wanted:
-                query["limit"] = str(wanted)
+            if page_limit:
+                query["limit"] = str(page_limit)
             listed = self._http.answer(
                 path, query=query, accept=accept, verb="LIST", headers=self._headers
             )
@@ -236,7 +236,7 @@ class Client:
                 # Treated as an empty list, this answer would delete everything from a cache.
                 raise ConnectionLost(f"GET {path}: not a Kubernetes list: metadata is missing")
             if items:
-                wanted = min(limit, max(1, PAGE_CHARACTERS * len(items) // page.characters))
+                page_limit = min(limit, max(1, PAGE_CHARACTERS * len(items) // page.characters))
             yield ListResult(items, str(metadata.get("resourceVersion") or ""))
             if not metadata.get("continue"):
                 return
@@ -581,10 +581,10 @@ def _write_options(
 
 
 def _namespace(resource: Resource, obj: JsonObject) -> str | None:
-    found = namespace_of(obj)
-    if found is None and resource.namespaced:
+    namespace = namespace_of(obj)
+    if namespace is None and resource.namespaced:
         raise ValueError(f"{resource.kind} is namespaced: set metadata.namespace")
-    return found
+    return namespace
 
 
 def _identify(obj: Json, resource: Resource, path: str, fault: str) -> None:

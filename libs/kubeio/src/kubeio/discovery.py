@@ -65,22 +65,22 @@ class Discovery:
                 no server can: the API version does not have the form of one.
             ApiError, ConnectionLost: discovery failed.
         """
-        found = self._cached(api_version, kind)
-        if found is not None:
-            return found
+        resource = self._cached(api_version, kind)
+        if resource is not None:
+            return resource
         if api_version_fault(api_version):
             raise UnknownKind(api_version, kind)
         now = next(self._moments)
         # Callers that miss the same group version at the same time share one request, or the one
         # after it if theirs came while it was on its way.
         async with self._locks.setdefault(api_version, asyncio.Lock()):
-            found = self._cached(api_version, kind)
-            if found is None and not self._is_read_since(api_version, now):
+            resource = self._cached(api_version, kind)
+            if resource is None and not self._is_read_since(api_version, now):
                 await self._read(api_version)
-                found = self._cached(api_version, kind)
-        if found is None:
+                resource = self._cached(api_version, kind)
+        if resource is None:
             raise UnknownKind(api_version, kind)
-        return found
+        return resource
 
     async def look_ahead(self, api_version: str, kind: str) -> Resource:
         """Return the resource of a kind, which may not be served yet.
@@ -93,10 +93,10 @@ class Discovery:
         """
         if api_version not in self._cache:
             return await self.resolve(api_version, kind)
-        found = self._cached(api_version, kind)
-        if found is None:
+        resource = self._cached(api_version, kind)
+        if resource is None:
             raise UnknownKind(api_version, kind)
-        return found
+        return resource
 
     async def for_object(self, obj: JsonObject, *, ahead: bool = False) -> Resource:
         """Return the resource of an object's kind; see ``resolve`` and ``look_ahead``."""
@@ -105,10 +105,10 @@ class Discovery:
 
     async def resources(self, api_version: str) -> tuple[Resource, ...]:
         """Return the resources of a group version, none if it is not served."""
-        known = self._cache.get(api_version)
-        if known is None or not known.kinds:
-            known = await self._read(api_version)
-        return tuple(known.kinds.values())
+        group_version = self._cache.get(api_version)
+        if group_version is None or not group_version.kinds:
+            group_version = await self._read(api_version)
+        return tuple(group_version.kinds.values())
 
     async def definition(
         self, api_version: str, kind: str, names: Collection[str] = ()
@@ -144,8 +144,8 @@ class Discovery:
 
     async def versions(self, group: str, kind: str) -> tuple[Resource, ...]:
         """Return a kind in each version that serves it, the server's preferred one first."""
-        everything = await self.all_resources()
-        return tuple(one for one in everything if one.group == group and one.kind == kind)
+        resources = await self.all_resources()
+        return tuple(each for each in resources if (each.group, each.kind) == (group, kind))
 
     async def all_resources(self) -> tuple[Resource, ...]:
         """Read all resources, in each group those of the preferred version first.
@@ -159,21 +159,21 @@ class Discovery:
             core = await beside
         finally:
             beside.cancel()
-        found: list[Resource] = []
+        resources: list[Resource] = []
         for index in (core, groups):
             if isinstance(index, dict) and index.get("kind") == "APIGroupDiscoveryList":
-                found += _understood(_aggregated(index))
+                resources += _understood(_aggregated(index))
             else:
-                found += await self._one_by_one(_understood(_listed_versions(index)))
-        return tuple(found)
+                resources += await self._one_by_one(_understood(_listed_versions(index)))
+        return tuple(resources)
 
     async def cluster_scoped(self, *verbs: str) -> tuple[Resource, ...]:
         """Return the cluster-scoped kinds with these verbs, each in its preferred version."""
-        found: dict[tuple[str, str], Resource] = {}
+        by_kind: dict[tuple[str, str], Resource] = {}
         for resource in await self.all_resources():
             if not resource.namespaced and resource.verbs.issuperset(verbs):
-                found.setdefault((resource.group, resource.kind), resource)
-        return tuple(found.values())
+                by_kind.setdefault((resource.group, resource.kind), resource)
+        return tuple(by_kind.values())
 
     def invalidate(self, api_version: str | None = None) -> None:
         """Forget one group version, or all: a CRD changed, or a path returned 404."""
@@ -183,12 +183,12 @@ class Discovery:
             self._cache.pop(api_version, None)
 
     def _cached(self, api_version: str, kind: str) -> Resource | None:
-        known = self._cache.get(api_version)
-        return known.kinds.get(kind) if known else None
+        group_version = self._cache.get(api_version)
+        return group_version.kinds.get(kind) if group_version else None
 
     def _is_read_since(self, api_version: str, moment: int) -> bool:
-        known = self._cache.get(api_version)
-        return known is not None and known.asked_at > moment
+        group_version = self._cache.get(api_version)
+        return group_version is not None and group_version.asked_at > moment
 
     async def _read(self, api_version: str) -> _GroupVersion:
         group, version = split_api_version(api_version)
@@ -197,28 +197,24 @@ class Discovery:
             listing = await self._client.raw("GET", group_version_path(group, version))
         except (NotFound, InvalidPath):
             listing = {}
-        kinds = {one.kind: one for one in _understood(_listed_resources(listing, group, version))}
-        found = _GroupVersion(kinds, now)
-        self._forget_unknown()
-        self._cache[api_version] = found
-        return found
-
-    def _forget_unknown(self) -> None:
+        resources = _understood(_listed_resources(listing, group, version))
         # API versions come from templates of tenants: unknown ones must not fill the memory.
         if len(self._cache) >= _REMEMBERED:
-            self._cache = {name: known for name, known in self._cache.items() if known.kinds}
+            self._cache = {name: read for name, read in self._cache.items() if read.kinds}
             self._locks = {name: lock for name, lock in self._locks.items() if lock.locked()}
+        self._cache[api_version] = _GroupVersion({each.kind: each for each in resources}, now)
+        return self._cache[api_version]
 
     async def _one_by_one(self, api_versions: Iterable[str]) -> list[Resource]:
-        found: list[Resource] = []
+        resources: list[Resource] = []
         for api_version in api_versions:
             group, version = split_api_version(api_version)
             try:
                 listing = await self._client.raw("GET", group_version_path(group, version))
-                found += _understood(_listed_resources(listing, group, version))
+                resources += _understood(_listed_resources(listing, group, version))
             except (ApiError, ConnectionLost, InvalidPath) as error:
                 log.warning("discovery of %s failed: %s", api_version, error)
-        return found
+        return resources
 
 
 def _understood(parsing: Iterator[T]) -> list[T]:
@@ -247,10 +243,10 @@ def _defines(crd: JsonObject, group: str, version: str, kind: str) -> bool:
     return (
         spec["group"] == group
         and spec["names"]["kind"] == kind
-        and any(one["name"] == version and one["served"] for one in spec["versions"])
+        and any(each["name"] == version and each["served"] for each in spec["versions"])
         and "deletionTimestamp" not in metadata
         and not any(
-            one["type"] == "NamesAccepted" and one["status"] == "False" for one in conditions
+            each["type"] == "NamesAccepted" and each["status"] == "False" for each in conditions
         )
     )
 

@@ -201,13 +201,13 @@ class Conflict(ApiError):
 
         Empty for other conflicts.
         """
-        found: dict[str, tuple[str, ...]] = {}
+        managers: dict[str, tuple[str, ...]] = {}
         for cause in self.causes:
             if cause.reason == "FieldManagerConflict":
                 match = _MANAGER.search(cause.message)
                 manager = match[1] if match else cause.message
-                found[manager] = (*found.get(manager, ()), cause.field)
-        return found
+                managers[manager] = (*managers.get(manager, ()), cause.field)
+        return managers
 
 
 class AlreadyExists(Conflict):
@@ -320,9 +320,9 @@ def error_from_status(
 def _class_for(status: int, reason: str) -> type[ApiError]:
     if reason == "AlreadyExists":
         return AlreadyExists
-    found = _Classes.by_status.get(status)
-    if found is not None:
-        return found
+    error_class = _Classes.by_status.get(status)
+    if error_class is not None:
+        return error_class
     return ServerError if status >= 500 else ApiError
 
 

@@ -104,13 +104,13 @@ class _Reader:
 
     async def _items(self) -> list[JsonObject]:
         self.at += 1
-        found: list[JsonObject] = []
+        items: list[JsonObject] = []
         mark = await self._mark()
         while mark != "]":
-            found.append(self.each(await self._value()))
+            items.append(self.each(await self._value()))
             mark = await self._next_of("]")
         self.at += 1
-        return found
+        return items
 
     async def _next_of(self, closing: str) -> str:
         """Skip a comma; return the next character, or `closing`."""
@@ -158,9 +158,9 @@ class _Reader:
         await self._mark()
         while True:
             await self._yield_at_times()
-            found = await self._found()
-            if found is not None:
-                text, end = found
+            extent = await self._found()
+            if extent is not None:
+                text, end = extent
                 self.since_yield += end - self.at
                 self.at = end
                 return text

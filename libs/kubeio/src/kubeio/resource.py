@@ -93,8 +93,8 @@ def split_api_version(api_version: str) -> tuple[str, str]:
 
 def namespace_of(obj: JsonObject) -> str | None:
     """Return the object's namespace, None if it names none."""
-    found = obj.get("metadata", {}).get("namespace")
-    return str(found) if found else None
+    namespace = obj.get("metadata", {}).get("namespace")
+    return str(namespace) if namespace else None
 
 
 def name_of(obj: JsonObject) -> str:
@@ -103,10 +103,10 @@ def name_of(obj: JsonObject) -> str:
     Raises:
         ValueError: it has none.
     """
-    found = obj.get("metadata", {}).get("name")
-    if not found:
+    name = obj.get("metadata", {}).get("name")
+    if not name:
         raise ValueError(f"{obj.get('kind', 'object')} without metadata.name")
-    return str(found)
+    return str(name)
 
 
 def _checked(part: Part, text: str) -> str:

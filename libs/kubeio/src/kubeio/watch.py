@@ -36,10 +36,10 @@ async def decode(text: str) -> Json:
         return orjson.loads(text)
     except orjson.JSONDecodeError:
         # The decoder does not report the cause. Searching costs another pass, which is rare.
-        found = await shallow(text, 0)
-        if found is None:
+        cut = await shallow(text, 0)
+        if cut is None:
             raise
-        return orjson.loads(found[0] + text[found[1] :])
+        return orjson.loads(cut[0] + text[cut[1] :])
 
 
 async def shallow(text: str, begin: int) -> tuple[str, int] | None:
@@ -118,26 +118,28 @@ def _of_wrong_type(metadata: Mapping[str, Json]) -> str:
 def _are_texts(value: Json) -> bool:
     if value is None:
         return True
-    return isinstance(value, dict) and all(isinstance(one, str) for one in value.values())
+    return isinstance(value, dict) and all(isinstance(text, str) for text in value.values())
 
 
 def _are_finalizers(value: Json) -> bool:
-    return value is None or (isinstance(value, list) and all(isinstance(one, str) for one in value))
+    return value is None or (
+        isinstance(value, list) and all(isinstance(finalizer, str) for finalizer in value)
+    )
 
 
 def _are_owners(value: Json) -> bool:
     return value is None or (
         isinstance(value, list)
         and all(
-            isinstance(one, dict) and all(isinstance(one.get(field), str) for field in _OWNER)
-            for one in value
+            isinstance(owner, dict) and all(isinstance(owner.get(field), str) for field in _OWNER)
+            for owner in value
         )
     )
 
 
 def _are_objects(value: Json) -> bool:
     return value is None or (
-        isinstance(value, list) and all(isinstance(one, dict) for one in value)
+        isinstance(value, list) and all(isinstance(entry, dict) for entry in value)
     )
 
 

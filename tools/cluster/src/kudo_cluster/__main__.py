@@ -97,9 +97,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def up(options: argparse.Namespace) -> int:
     """Start a cluster and detach from it."""
     directory = _directory(options)
-    found = state.read(directory)
-    if found is not None and found.alive:
-        print(f"cluster {found.name} ({found.profile}) runs already at {found.server}")
+    record = state.read(directory)
+    if record is not None and record.alive:
+        print(f"cluster {record.name} ({record.profile}) runs already at {record.server}")
     else:
         cluster = Cluster.start(
             directory, name=options.name, profile=options.profile, progress=progress.default()
@@ -118,26 +118,26 @@ def down(options: argparse.Namespace) -> int:
         return 0
     layout = Layout(directory)
     with layout.locked():
-        found = state.read(directory)
-        if found is not None:
-            kill(found)
+        record = state.read(directory)
+        if record is not None:
+            kill(record)
         layout.remove()
-    print(f"no cluster in {directory}" if found is None else f"cluster {found.name} is stopped")
+    print(f"no cluster in {directory}" if record is None else f"cluster {record.name} is stopped")
     return 0
 
 
 def status(options: argparse.Namespace) -> int:
     """Show each process of a cluster."""
     directory = _directory(options)
-    found = state.read(directory)
-    if found is None:
+    record = state.read(directory)
+    if record is None:
         print(f"no cluster in {directory}")
         return 1
-    print(f"cluster {found.name} ({found.profile}) at {found.server}, in {directory}")
-    rows = [_silent_row("supervisor", found.supervisor)]
-    if found.sandbox is not None:
-        rows.append(_silent_row("sandbox", found.sandbox))
-    rows += [_row(directory, running) for running in found.components]
+    print(f"cluster {record.name} ({record.profile}) at {record.server}, in {directory}")
+    rows = [_silent_row("supervisor", record.supervisor)]
+    if record.sandbox is not None:
+        rows.append(_silent_row("sandbox", record.sandbox))
+    rows += [_row(directory, running) for running in record.components]
     for row in [("COMPONENT", "PID", "PORT", "HEALTH"), *rows]:
         print(f"{row[0]:<24} {row[1]:>8} {row[2]:>6}  {row[3]}")
     return 0 if all(row[3] in {"healthy", "running"} for row in rows) else 1
@@ -160,8 +160,8 @@ def run_for_another(options: argparse.Namespace) -> int:
 
 def build(options: argparse.Namespace) -> int:
     """Build the programs that are not cached and print their directories."""
-    found = binaries.obtain(progress.default(), node=options.profile == "node")
-    for directory in dict.fromkeys(path.parent for path in found.paths.values()):
+    programs = binaries.obtain(progress.default(), node=options.profile == "node")
+    for directory in dict.fromkeys(path.parent for path in programs.paths.values()):
         print(directory)
     return 0
 

@@ -50,10 +50,10 @@ class Cluster:
     As a context manager it stops a cluster that it started; one that it attached to keeps running.
     """
 
-    def __init__(self, layout: Layout, found: State, supervision: Supervision | None) -> None:
+    def __init__(self, layout: Layout, started: State, supervision: Supervision | None) -> None:
         """Use ``Cluster.start`` or ``Cluster.attach`` instead."""
         self._layout = layout
-        self._state = found
+        self._state = started
         self._supervision = supervision
 
     @classmethod
@@ -87,11 +87,11 @@ class Cluster:
         """
         if sys.platform != "linux":
             raise ClusterError("a local cluster needs Linux (/proc and parent-death signals)")
-        found = obtain(profile, progress)
+        programs = obtain(profile, progress)
         for number in range(1, _ATTEMPTS + 1):
             try:
                 return cls._start_once(
-                    directory, name, profile, crds, server_arguments, found, progress
+                    directory, name, profile, crds, server_arguments, programs, progress
                 )
             except PortTakenError as error:
                 if number == _ATTEMPTS:
@@ -107,7 +107,7 @@ class Cluster:
         profile: Profile,
         crds: Path | None,
         server_arguments: tuple[str, ...],
-        found: binaries.Binaries,
+        programs: binaries.Binaries,
         progress: Progress,
     ) -> Self:
         temporary = directory is None
@@ -121,8 +121,8 @@ class Cluster:
                 layout.log("supervisor"), remove=layout.root if temporary else None
             )
             try:
-                nodes: Nodes = RealNode(found) if profile == "node" else SimulatedNodes(found)
-                attempt = Startup(layout, Ports.pick(), found, supervision, nodes)
+                nodes: Nodes = RealNode(programs) if profile == "node" else SimulatedNodes(programs)
+                attempt = Startup(layout, Ports.pick(), programs, supervision, nodes)
                 running = attempt.run(name, progress, crds, server_arguments)
             except BaseException:
                 supervision.stop()
@@ -133,12 +133,12 @@ class Cluster:
     def attach(cls, directory: Path) -> Self:
         """Return the running cluster of a directory; raises ClusterError without one."""
         layout = Layout(directory.absolute())
-        found = state.read(layout.root)
-        if found is None:
+        started = state.read(layout.root)
+        if started is None:
             raise ClusterError(f"no cluster runs in {layout.root}")
-        if not found.alive:
+        if not started.alive:
             raise ClusterError(f"the cluster in {layout.root} has died, or a process of it")
-        return cls(layout, found, None)
+        return cls(layout, started, None)
 
     @property
     def name(self) -> str:
@@ -176,8 +176,8 @@ class Cluster:
         try:
             return Path(self._state.binaries[name])
         except KeyError:
-            known = ", ".join(self._state.binaries)
-            raise ClusterError(f"no program {name}; choose one of {known}") from None
+            names = ", ".join(self._state.binaries)
+            raise ClusterError(f"no program {name}; choose one of {names}") from None
 
     @property
     def reconciler_user(self) -> str:
@@ -281,16 +281,16 @@ def obtain(profile: Profile, progress: Progress) -> binaries.Binaries:
     return binaries.obtain(progress, node=True).with_paths(real.installed())
 
 
-def kill(found: State) -> None:
+def kill(started: State) -> None:
     """End the processes of a cluster and await that; raises ClusterError if one does not end."""
-    found.supervisor.signal(signal.SIGTERM)
-    left = wait_until_gone(found.processes, _STOP_TIMEOUT)
+    started.supervisor.signal(signal.SIGTERM)
+    left = wait_until_gone(started.processes, _STOP_TIMEOUT)
     for process in left:
         process.signal(signal.SIGKILL)
     if left := wait_until_gone(left, _STOP_TIMEOUT):
         pids = ", ".join(str(process.pid) for process in left)
-        raise ClusterError(f"these processes of cluster {found.name} did not end: {pids}")
-    if found.sandbox is not None:
+        raise ClusterError(f"these processes of cluster {started.name} did not end: {pids}")
+    if started.sandbox is not None:
         sweep_cgroups()
 
 

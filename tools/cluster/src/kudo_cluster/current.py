@@ -80,10 +80,10 @@ def read(environment: Mapping[str, str], name: str = "") -> Context:
     Raises:
         ClusterError: kubectl is missing, or there is no such context.
     """
-    found = shutil.which("kubectl", path=environment.get("PATH"))
-    if found is None:
+    path = shutil.which("kubectl", path=environment.get("PATH"))
+    if path is None:
         raise ClusterError("kubectl is not on the PATH; the demo reads the context with it")
-    command = [found, "config", "view", "--minify", "--flatten", "--raw", "--output=json"]
+    command = [path, "config", "view", "--minify", "--flatten", "--raw", "--output=json"]
     if name:
         command.append(f"--context={name}")
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -95,7 +95,7 @@ def read(environment: Mapping[str, str], name: str = "") -> Context:
     document: Json = json.loads(done.stdout)
     if not document.get("clusters"):
         raise ClusterError("the current context has no cluster; see `kubectl config get-contexts`")
-    return Context(Path(found), document["current-context"], document)
+    return Context(Path(path), document["current-context"], document)
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,10 +193,10 @@ def kubectl(cluster: CurrentCluster, *arguments: str, text: str | None = None) -
 def _check_free(cluster: CurrentCluster) -> None:
     """Raise ClusterError if KUDO, or a namespace of the demo, exists in the cluster."""
     expected = ["crd/instances.kudo.dev", f"namespace/{SYSTEM_NAMESPACE}", f"namespace/{NAMESPACE}"]
-    found = kubectl(cluster, "get", "--ignore-not-found", "--output=name", *expected).split()
-    if found:
+    names = kubectl(cluster, "get", "--ignore-not-found", "--output=name", *expected).split()
+    if names:
         raise ClusterError(
-            f"{', '.join(found)} exists in this cluster already. The demo installs KUDO itself and "
+            f"{', '.join(names)} exists in this cluster already. The demo installs KUDO itself and "
             "needs a cluster without it; with KUDO installed, run "
             "`kubectl kudo install ./examples/first-operator`"
         )

@@ -288,8 +288,8 @@ def _cluster(
 def _remove_started(layout: Layout) -> None:
     """Delete the files of a start that was interrupted; not those of a cluster that runs there."""
     with layout.locked():
-        found = state.read(layout.root)
-        if found is None or not found.alive:
+        started = state.read(layout.root)
+        if started is None or not started.alive:
             layout.remove()
 
 

@@ -56,12 +56,12 @@ def _one(unit: Unit, node: Located, function: Function, arg: Eval) -> Eval:
     return run
 
 
-def _two(unit: Unit, node: Located, function: Function, one: Eval, two: Eval) -> Eval:
+def _two(unit: Unit, node: Located, function: Function, left: Eval, right: Eval) -> Eval:
     call, name = function.call, function.name
 
     def run(frame: Frame, dot: object) -> object:
-        first = one(frame, dot)
-        second = two(frame, dot)
+        first = left(frame, dot)
+        second = right(frame, dot)
         try:
             if type(first) in _SIZED:
                 frame.run.weigh(first)
@@ -170,13 +170,13 @@ def short_circuit(
 
 
 def _either(
-    one: Eval, two: Eval, first: Located | None, second: Located | None, stop_at: bool
+    left: Eval, right: Eval, first: Located | None, second: Located | None, stop_at: bool
 ) -> Eval:
     def run(frame: Frame, dot: object) -> object:
-        value = one(frame, dot)
+        value = left(frame, dot)
         mark = first
         if truth(value) is not stop_at:
-            value = two(frame, dot)
+            value = right(frame, dot)
             mark = second
         if mark is not None:
             frame.run.stopped_at = mark

@@ -139,9 +139,9 @@ class _BodyCompiler:
         self._scope.close(mark)
 
         def run(frame: Frame, dot: object) -> None:
-            found = value(frame, dot)
-            if found:
-                body(frame, found)
+            scoped = value(frame, dot)
+            if scoped:
+                body(frame, scoped)
             elif otherwise is not None:
                 otherwise(frame, dot)
 
@@ -167,8 +167,8 @@ class _BodyCompiler:
         if pipe.declared:
             scope.untype(pipe.declared[-1].name)
         if pipe.is_assign:
-            found = [scope.find(variable.name) for variable in pipe.declared]
-            return tuple(known.slot for known in found if known is not None)
+            variables = [scope.find(variable.name) for variable in pipe.declared]
+            return tuple(variable.slot for variable in variables if variable is not None)
         return tuple(range(scope.size - len(pipe.declared), scope.size))
 
     def _template(self, node: nodes.Template) -> Exec:
@@ -217,13 +217,13 @@ def _printing(unit: Unit, prints: list[_Print], end: str) -> Exec:
         for text, value, node in prints:
             if text:
                 write(text)
-            found = value(frame, dot)
-            if type(found) is not str:
+            printed = value(frame, dot)
+            if type(printed) is not str:
                 try:
-                    found = _printed(frame, found)
+                    printed = _printed(frame, printed)
                 except LimitError as error:
                     raise unit.error(node, error) from error
-            write(found)
+            write(printed)
         if end:
             write(end)
 

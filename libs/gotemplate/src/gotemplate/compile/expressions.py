@@ -70,8 +70,8 @@ class Expressions:
         for variable in pipe.declared:
             if not pipe.is_assign:
                 slots.append(self.scope.declare(variable.name, typed=always))
-            elif (known := self.scope.find(variable.name)) is not None:
-                slots.append(known.slot)
+            elif (declared := self.scope.find(variable.name)) is not None:
+                slots.append(declared.slot)
             else:
                 node = last_at(pipe.commands[-1])
                 return self._failing(node, f"undefined variable: {variable.name}", value)
@@ -148,12 +148,12 @@ class Expressions:
         return Reader(self.unit, node, names, self.missing, typed)
 
     def _variable(self, node: nodes.Variable) -> Eval:
-        known = self.scope.find(node.name)
-        if known is None:
+        variable = self.scope.find(node.name)
+        if variable is None:
             return self._failing(node, f"undefined variable: {node.name}")
-        slot = known.slot
+        slot = variable.slot
         if node.fields:
-            return of_slot(slot, self._reader(node, node.fields, known.typed))
+            return of_slot(slot, self._reader(node, node.fields, variable.typed))
 
         def run(frame: Frame, _dot: object) -> object:
             return frame.slots[slot]
@@ -196,9 +196,9 @@ class Expressions:
             return _dot, self._reader(first, first.names, self.typed_dot)
         if isinstance(first, nodes.Chain):
             return self._chain(first)
-        known = self.scope.find(first.name)
+        variable = self.scope.find(first.name)
         bare = nodes.Variable(first.pos, first.name)
-        typed = always if known is None else known.typed
+        typed = always if variable is None else variable.typed
         return self._variable(bare), self._reader(first, first.fields, typed)
 
     # Calls
@@ -250,11 +250,11 @@ class Expressions:
         def run(frame: Frame, dot: object) -> object:
             values = [] if piped is None else [piped(frame, dot)]
             values = [arg(frame, dot) for arg in args] + values
-            found = values[0]
-            go_type = type_name(found)
-            piped_name = found if isinstance(found, str) else f"<{go_type} Value>"
+            first = values[0]
+            go_type = type_name(first)
+            piped_name = first if isinstance(first, str) else f"<{go_type} Value>"
             reason = f"non-function {name or piped_name} of type {go_type}"
-            if found is None or found is NO_VALUE:
+            if first is None or first is NO_VALUE:
                 reason = "call of nil"
             raise unit.error(node, f"error calling call: {reason}")
 

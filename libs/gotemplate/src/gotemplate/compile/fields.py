@@ -53,8 +53,8 @@ class Reader:
     def _step(self, value: object, name: str, typed: bool) -> object:
         if isinstance(value, Mapping):
             if name in value:
-                found: object = value[name]
-                return found
+                item: object = value[name]
+                return item
             zero = "" if isinstance(value, StringMap) else None
             return self._missing(f"map has no entry for key {quote(name)}", zero)
         if value is NO_VALUE:

@@ -108,11 +108,11 @@ def compile_loop(loop: Loop, value: Eval, otherwise: Exec | None) -> Exec:
     passes = loop.passes_with_jumps if loop.jumps else loop.passes
 
     def run(frame: Frame, dot: object) -> None:
-        found = value(frame, dot)
+        items = value(frame, dot)
         outer = frame.typed_dot, frame.typed_slots
-        loop.note_types(frame, found)
+        loop.note_types(frame, items)
         try:
-            ran = passes(frame, loop.pairs(frame, found))
+            ran = passes(frame, loop.pairs(frame, items))
         except LimitError as error:
             raise loop.unit.error(loop.node, error) from error
         frame.typed_dot, frame.typed_slots = outer

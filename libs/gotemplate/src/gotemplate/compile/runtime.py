@@ -143,9 +143,9 @@ class Unit:
 
     def call_error(self, node: Located, name: str, error: Exception) -> TemplateError:
         """Make the error of a function that failed."""
-        found = self.placed(node, f"error calling {name}: {error}")
-        found.limit = error.limit if isinstance(error, LimitError) else ""
-        return found
+        failure = self.placed(node, f"error calling {name}: {error}")
+        failure.limit = error.limit if isinstance(error, LimitError) else ""
+        return failure
 
 
 class Known(NamedTuple):
@@ -177,8 +177,8 @@ class Scope:
 
     def untype(self, name: str) -> None:
         """Note that a variable holds what a container held."""
-        if (known := self._known.get(name)) is not None:
-            self._known[name] = known._replace(typed=in_slot(known.slot))
+        if (variable := self._known.get(name)) is not None:
+            self._known[name] = variable._replace(typed=in_slot(variable.slot))
 
     def mark(self) -> int:
         """Begin a scope."""
@@ -187,8 +187,8 @@ class Scope:
     def close(self, mark: int) -> None:
         """End the scope that began at `mark`."""
         while len(self._hidden) > mark:
-            name, known = self._hidden.pop()
-            if known is None:
+            name, variable = self._hidden.pop()
+            if variable is None:
                 del self._known[name]
             else:
-                self._known[name] = known
+                self._known[name] = variable

@@ -162,21 +162,21 @@ def eq(first: object, *others: object) -> bool:
 def _equal(first: object, second: object) -> bool:
     if type(first) is type(second) and isinstance(first, (str, bool, int, float)):
         return first == second
-    one, two = kind_of(first), kind_of(second)
-    if one is two and one in BASIC:
+    left, right = kind_of(first), kind_of(second)
+    if left is right and left in BASIC:
         return first == second
-    if one is Kind.INVALID or two is Kind.INVALID:
-        return one is two
-    if one in BASIC or two in BASIC:
+    if left is Kind.INVALID or right is Kind.INVALID:
+        return left is right
+    if left in BASIC or right in BASIC:
         raise FunctionError(
             f"incompatible types for comparison: {type_name(first)} and {type_name(second)}"
         )
-    if one is not two:
+    if left is not right:
         raise FunctionError(
             f"non-comparable types {short_text(first, 's')}: {type_name(first)}, "
             f"{type_name(second)}: {short_text(second)}"
         )
-    if one is Kind.STRUCT:
+    if left is Kind.STRUCT:
         return first is second or (isinstance(first, MethodValue) and first == second)
     raise FunctionError(f"non-comparable type {short_text(second, 's')}: {type_name(second)}")
 
@@ -192,16 +192,16 @@ def lt(first: object, second: object) -> bool:
     Raises:
         FunctionError: the values have no order, or are of different kinds.
     """
-    one, two = kind_of(first), kind_of(second)
-    if one not in BASIC or two not in BASIC:
+    left, right = kind_of(first), kind_of(second)
+    if left not in BASIC or right not in BASIC:
         raise FunctionError("invalid type for comparison")
-    if one is not two:
+    if left is not right:
         raise FunctionError(
             f"incompatible types for comparison: {type_name(first)} and {type_name(second)}"
         )
     if isinstance(first, str) and isinstance(second, str):
         return first < second
-    if one in (Kind.BOOL, Kind.COMPLEX):
+    if left in (Kind.BOOL, Kind.COMPLEX):
         raise FunctionError("invalid type for comparison")
     assert isinstance(first, (int, float))
     assert isinstance(second, (int, float))

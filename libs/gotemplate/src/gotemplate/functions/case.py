@@ -93,20 +93,20 @@ def swapcase(run: Rendering, text: str) -> str:
 def initials(run: Rendering, text: str) -> str:
     """Return the first byte of every word."""
     run.charge(len(text) >> 2)
-    found: list[str] = []
+    initials: list[str] = []
     before = " "
     for byte in _bytes(text):
         if is_space(before) and not is_space(byte):
-            found.append(byte)
+            initials.append(byte)
         before = byte
-    return "".join(found)
+    return "".join(initials)
 
 
 def nospace(run: Rendering, text: str) -> str:
     """Remove all white space; if there is some, every byte becomes a character."""
     run.charge(len(text) >> 2)
-    found = [byte for byte in _bytes(text) if not is_space(byte)]
-    return text if len(found) == len(to_bytes(text)) else "".join(found)
+    kept = [byte for byte in _bytes(text) if not is_space(byte)]
+    return text if len(kept) == len(to_bytes(text)) else "".join(kept)
 
 
 def _bytes(text: str) -> str:

@@ -119,16 +119,16 @@ def build_custom_cert(run: Rendering, cert: str, key: str) -> Certificate:
     run.spend()
     from gotemplate.types import certificates
 
-    found = Certificate(_decoded(cert, "certificate"), _decoded(key, "private key"))
+    certificate = Certificate(_decoded(cert, "certificate"), _decoded(key, "private key"))
     try:
-        certificates.read_certificate(found.cert)
+        certificates.read_certificate(certificate.cert)
     except certificates.CertificateError as error:
         raise FunctionError(str(error)) from error
     try:
-        certificates.read_key(found.key)
+        certificates.read_key(certificate.key)
     except certificates.PrivateKeyError as error:
         raise FunctionError(f"error parsing private key: {error}") from error
-    return found
+    return certificate
 
 
 def _decoded(text: str, what: str) -> str:
@@ -174,10 +174,10 @@ def _subject(run: Rendering, name: str, addresses: _Items, hosts: _Items, days: 
     run.need_library()
     from gotemplate.types.certificates import Subject
 
-    found = [_address(run, item) for item in addresses or ()]
+    parsed = [_address(run, item) for item in addresses or ()]
     names = [_host(run, item) for item in hosts or ()]
     serial = int.from_bytes(run.sources.random(_SERIAL_BYTES), "big")
-    return Subject(name, found, names, days, run.sources.now() // _NANOS, serial or 1)
+    return Subject(name, parsed, names, days, run.sources.now() // _NANOS, serial or 1)
 
 
 def _address(run: Rendering, item: object) -> "Address":

@@ -40,11 +40,11 @@ def date_in_zone(run: Rendering, layout: str, value: object, zone: str) -> str:
     """Format a date in a time zone; in UTC if there is no such zone."""
     run.charge(len(layout) >> 1)
     try:
-        found = load_zone(zone)
+        loaded = load_zone(zone)
     except ZoneError:
-        found = UTC
+        loaded = UTC
     time = _time(run, value)
-    return Time(time.seconds, time.nanos, found).format(layout)
+    return Time(time.seconds, time.nanos, loaded).format(layout)
 
 
 def html_date(run: Rendering, value: object) -> str:
@@ -120,22 +120,22 @@ def must_to_date(run: Rendering, layout: str, text: str) -> Time:
     run.check("pattern", max(len(layout), len(text)))
     run.charge(2 * (len(layout) + len(text)))
     try:
-        found = layoutreader.read(layout, text)
+        reading = layoutreader.read(layout, text)
     except layoutreader.DateError as error:
         raise FunctionError(str(error)) from error
-    if found.utc or (found.offset is None and not found.zone):
-        return Time.of_clock(found.clock, UTC)
-    if found.offset is not None:
-        return _at_offset(found, found.offset)
-    hours = found.zone.removeprefix("GMT") if found.zone.startswith("GMT") else ""
+    if reading.utc or (reading.offset is None and not reading.zone):
+        return Time.of_clock(reading.clock, UTC)
+    if reading.offset is not None:
+        return _at_offset(reading, reading.offset)
+    hours = reading.zone.removeprefix("GMT") if reading.zone.startswith("GMT") else ""
     # Go takes the clock for UTC here, and then shows it in the zone.
-    time = Time.of_clock(found.clock, UTC)
-    return replace(time, zone=FixedZone(found.zone, int(hours or 0) * 3600))
+    time = Time.of_clock(reading.clock, UTC)
+    return replace(time, zone=FixedZone(reading.zone, int(hours or 0) * 3600))
 
 
-def _at_offset(found: layoutreader.Reading, offset: int) -> Time:
-    local = offset == 0 and found.zone in ("", "UTC")
-    return Time.of_clock(found.clock, UTC if local else FixedZone(found.zone, offset))
+def _at_offset(reading: layoutreader.Reading, offset: int) -> Time:
+    local = offset == 0 and reading.zone in ("", "UTC")
+    return Time.of_clock(reading.clock, UTC if local else FixedZone(reading.zone, offset))
 
 
 def to_date(run: Rendering, layout: str, text: str) -> Time:

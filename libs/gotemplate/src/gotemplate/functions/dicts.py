@@ -43,64 +43,64 @@ def make_dict(run: Rendering, *pairs: object) -> Dict:
     return dict(zip(keys, values, strict=True))
 
 
-def get(found: Dict | None, key: str) -> object:
+def get(mapping: Dict | None, key: str) -> object:
     """Return the value of a key, "" when there is none."""
-    return (found or _NIL).get(key, "")
+    return (mapping or _NIL).get(key, "")
 
 
-def put(found: Dict | None, key: str, value: object) -> Dict:
+def put(mapping: Dict | None, key: str, value: object) -> Dict:
     """Set the value of a key; changes the map itself and returns it.
 
     Raises:
         FunctionError: the map is nil.
     """
-    if found is None:
+    if mapping is None:
         raise FunctionError("assignment to entry in nil map")
-    found[key] = value
-    return found
+    mapping[key] = value
+    return mapping
 
 
-def unset(found: Dict | None, key: str) -> Dict:
+def unset(mapping: Dict | None, key: str) -> Dict:
     """Delete a key; changes the map itself and returns it."""
-    if found is None:
+    if mapping is None:
         return {}
-    found.pop(key, None)
-    return found
+    mapping.pop(key, None)
+    return mapping
 
 
-def has_key(found: Dict | None, key: str) -> bool:
+def has_key(mapping: Dict | None, key: str) -> bool:
     """Return whether a map has a key."""
-    return key in (found or _NIL)
+    return key in (mapping or _NIL)
 
 
 def pluck(key: str, *maps: Dict | None) -> list[object]:
     """Return the values that maps have for a key."""
-    return [found[key] for found in maps if found is not None and key in found]
+    return [mapping[key] for mapping in maps if mapping is not None and key in mapping]
 
 
 def keys(*maps: Dict | None) -> list[str]:
     """Return the keys of maps, those of each in order."""
-    return StringList(key for found in maps for key in _ordered(found))
+    return StringList(key for mapping in maps for key in _ordered(mapping))
 
 
-def values(found: Dict | None) -> list[object]:
+def values(mapping: Dict | None) -> list[object]:
     """Return the values of a map in the order of their keys."""
-    return [(found or _NIL)[key] for key in _ordered(found)]
+    return [(mapping or _NIL)[key] for key in _ordered(mapping)]
 
 
-def _ordered(found: Dict | None) -> list[str]:
-    return sorted(found or _NIL, key=to_bytes)
+def _ordered(mapping: Dict | None) -> list[str]:
+    return sorted(mapping or _NIL, key=to_bytes)
 
 
-def pick(found: Dict | None, *expected: str) -> Dict:
+def pick(mapping: Dict | None, *expected: str) -> Dict:
     """Return a copy of a map with only those keys."""
-    found = found or {}
-    return {key: found[key] for key in expected if key in found}
+    mapping = mapping or {}
+    return {key: mapping[key] for key in expected if key in mapping}
 
 
-def omit(found: Dict | None, *excluded: str) -> Dict:
+def omit(mapping: Dict | None, *excluded: str) -> Dict:
     """Return a copy of a map without those keys."""
-    return {key: value for key, value in (found or _NIL).items() if key not in excluded}
+    return {key: value for key, value in (mapping or _NIL).items() if key not in excluded}
 
 
 def dig(*path: object) -> object:
@@ -111,14 +111,14 @@ def dig(*path: object) -> object:
     """
     if len(path) < _FEWEST_TO_DIG:
         raise FunctionError("dig needs at least three arguments")
-    found: object = _as_map(path[-1])
+    value: object = _as_map(path[-1])
     steps = [_as_text(step) for step in path[:-2]]
     for step in steps:
-        inner = _as_map(found)
+        inner = _as_map(value)
         if step not in inner:
             return path[-2]
-        found = inner[step]
-    return found
+        value = inner[step]
+    return value
 
 
 def _as_map(value: object) -> Mapping[str, object]:
@@ -203,10 +203,10 @@ class _Merger:
     empty: bool
 
     def merged(self, target: Dict | None, sources: tuple[Dict | None, ...]) -> Dict:
-        found = {} if target is None else target
+        merged = {} if target is None else target
         for source in sources:
-            self._merge(found, source or {}, 0)
-        return found
+            self._merge(merged, source or {}, 0)
+        return merged
 
     def _merge(self, target: Dict, source: Dict, depth: int) -> None:
         self.run.check("value_depth", depth)

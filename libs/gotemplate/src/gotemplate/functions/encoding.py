@@ -152,16 +152,16 @@ def url_join(parts: Mapping[str, object] | None) -> str:
     Raises:
         FunctionError: a part is no text, or the user and password may not be in a URL.
     """
-    found = parts or {}
+    fields = parts or {}
     url = gourl.Url(
-        scheme=_part(found, "scheme"),
-        host=_part(found, "host"),
-        path=_part(found, "path"),
-        query=_part(found, "query"),
-        opaque=_part(found, "opaque"),
-        fragment=_part(found, "fragment"),
+        scheme=_part(fields, "scheme"),
+        host=_part(fields, "host"),
+        path=_part(fields, "path"),
+        query=_part(fields, "query"),
+        opaque=_part(fields, "opaque"),
+        fragment=_part(fields, "fragment"),
     )
-    userinfo = _part(found, "userinfo")
+    userinfo = _part(fields, "userinfo")
     return str(replace(url, userinfo=_userinfo(userinfo)) if userinfo else url)
 
 

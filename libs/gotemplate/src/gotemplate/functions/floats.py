@@ -59,9 +59,9 @@ class Decimal:
         if other.digits == 0:
             raise FunctionError("decimal division by 0")
         shift = self.exponent - other.exponent + _QUOTIENT_DIGITS
-        one = abs(self.digits) * 10 ** max(shift, 0)
+        scaled = abs(self.digits) * 10 ** max(shift, 0)
         two = abs(other.digits) * 10 ** max(-shift, 0)
-        quotient = (2 * one + two) // (2 * two)
+        quotient = (2 * scaled + two) // (2 * two)
         same_sign = (self.digits < 0) == (other.digits < 0)
         return Decimal(quotient if same_sign else -quotient, -_QUOTIENT_DIGITS)
 
@@ -84,9 +84,9 @@ def _calculate(
     run: Rendering, operation: _Operation, first: object, others: tuple[object, ...]
 ) -> float:
     def step(value: Decimal, other: object) -> Decimal:
-        found = operation(value, Decimal.of(to_float(other)))
-        run.charge(abs(found.exponent) >> 6)
-        return found
+        result = operation(value, Decimal.of(to_float(other)))
+        run.charge(abs(result.exponent) >> 6)
+        return result
 
     return float(reduce(step, others, Decimal.of(to_float(first))))
 
@@ -126,14 +126,14 @@ def minf(first: object, *others: object) -> float:
     return -reduce(_larger, (-to_float(other) for other in others), -to_float(first))
 
 
-def _larger(one: float, two: float) -> float:
-    if math.inf in (one, two):
+def _larger(left: float, right: float) -> float:
+    if math.inf in (left, right):
         return math.inf
-    if math.isnan(one) or math.isnan(two):
+    if math.isnan(left) or math.isnan(right):
         return math.nan
-    if one == two == 0:  # of two zeros, the one without a sign
-        return one if math.copysign(1, one) > 0 else two
-    return max(one, two)
+    if left == right == 0:  # of two zeros, the one without a sign
+        return left if math.copysign(1, left) > 0 else right
+    return max(left, right)
 
 
 def floor(value: object) -> float:
@@ -176,10 +176,10 @@ def _power_of_ten(places: int) -> float:
         return math.inf
 
 
-def _quotient(one: float, two: float) -> float:
-    if two == 0:
-        return math.nan if one == 0 or math.isnan(one) else math.copysign(math.inf, one)
-    return one / two
+def _quotient(left: float, right: float) -> float:
+    if right == 0:
+        return math.nan if left == 0 or math.isnan(left) else math.copysign(math.inf, left)
+    return left / right
 
 
 FUNCTIONS: Final = (

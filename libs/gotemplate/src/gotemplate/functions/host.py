@@ -20,8 +20,8 @@ _VARIABLE: Final = re.compile(
 
 def clean(path: str) -> str:
     """Return the shortest equivalent path."""
-    found = posixpath.normpath(path)
-    return found[1:] if found.startswith("//") else found
+    normal = posixpath.normpath(path)
+    return normal[1:] if normal.startswith("//") else normal
 
 
 def base(path: str) -> str:

@@ -32,10 +32,10 @@ def items_of(value: object, problem: str) -> Sequence[object]:
     return value
 
 
-def like(items: Sequence[object], found: Iterable[object]) -> object:
+def like(items: Sequence[object], result: Iterable[object]) -> object:
     """Make a list of the same Go type as another one."""
     make: Callable[[Iterable[object]], object] = type(items) if _is_typed(items) else list
-    return make(found)
+    return make(result)
 
 
 def _is_typed(items: Sequence[object]) -> bool:
@@ -59,26 +59,26 @@ def prepend(items: object, value: object) -> list[object]:
 
 def first(items: object) -> object:
     """Return the first item, nil when there is none."""
-    found = items_of(items, "Cannot find first on type")
-    return found[0] if found else None
+    values = items_of(items, "Cannot find first on type")
+    return values[0] if values else None
 
 
 def last(items: object) -> object:
     """Return the last item, nil when there is none."""
-    found = items_of(items, "Cannot find last on type")
-    return found[-1] if found else None
+    values = items_of(items, "Cannot find last on type")
+    return values[-1] if values else None
 
 
 def rest(items: object) -> list[object]:
     """Return all items but the first."""
-    found = items_of(items, "Cannot find rest on type")
-    return list(found[1:]) if found else NilList()
+    values = items_of(items, "Cannot find rest on type")
+    return list(values[1:]) if values else NilList()
 
 
 def initial(items: object) -> list[object]:
     """Return all items but the last."""
-    found = items_of(items, "Cannot find initial on type")
-    return list(found[:-1]) if found else NilList()
+    values = items_of(items, "Cannot find initial on type")
+    return list(values[:-1]) if values else NilList()
 
 
 def reverse(items: object) -> list[object]:
@@ -93,17 +93,17 @@ def compact(items: object) -> list[object]:
 
 def uniq(run: Rendering, items: object) -> list[object]:
     """Return the items without those that occurred before."""
-    found: dict[Hashable, object] = {}
+    distinct: dict[Hashable, object] = {}
     for item in items_of(items, "Cannot find uniq on type"):
-        found.setdefault(key(run, item), item)
-    return list(found.values())
+        distinct.setdefault(key(run, item), item)
+    return list(distinct.values())
 
 
 def without(run: Rendering, items: object, *excluded: object) -> list[object]:
     """Return the items that equal none of the others."""
-    found = items_of(items, "Cannot find without on type")
+    values = items_of(items, "Cannot find without on type")
     keys = {key(run, value) for value in excluded}
-    return [item for item in found if key(run, item) not in keys]
+    return [item for item in values if key(run, item) not in keys]
 
 
 def has(run: Rendering, value: object, items: object) -> bool:
@@ -120,14 +120,14 @@ def part(items: object, *bounds: object) -> object:
     Raises:
         FunctionError: it is no list, or a bound is outside it.
     """
-    found = items_of(items, "list should be type of slice or array but")
-    if not found:
+    values = items_of(items, "list should be type of slice or array but")
+    if not values:
         return None
     start = to_int(bounds[0]) if bounds else 0
-    stop = to_int(bounds[1]) if len(bounds) > 1 else len(found)
-    if not 0 <= start <= stop <= len(found):
+    stop = to_int(bounds[1]) if len(bounds) > 1 else len(values)
+    if not 0 <= start <= stop <= len(values):
         raise FunctionError("reflect.Value.Slice: slice index out of bounds")
-    return like(found, found[start:stop])
+    return like(values, values[start:stop])
 
 
 def concat(run: Rendering, *lists: object) -> list[object]:
@@ -136,13 +136,13 @@ def concat(run: Rendering, *lists: object) -> list[object]:
     Raises:
         FunctionError: one is nil, or no list.
     """
-    found: list[object] = []
+    values: list[object] = []
     for items in lists:
         if items is not None and not isinstance(items, (list, tuple)):
             raise FunctionError(f"Cannot concat type {kind_name(items)} as list")
-        found += items_of(items, "")
-        run.check("items", len(found))
-    return found or NilList()
+        values += items_of(items, "")
+        run.check("items", len(values))
+    return values or NilList()
 
 
 def chunk(size: int, items: object) -> list[list[object]]:
@@ -151,15 +151,15 @@ def chunk(size: int, items: object) -> list[list[object]]:
     Raises:
         FunctionError: it is no list, or the size leaves no way to cut it.
     """
-    found = items_of(items, "Cannot chunk type")
-    count = math.floor((len(found) - 1) / size) + 1 if size else -1
+    values = items_of(items, "Cannot chunk type")
+    count = math.floor((len(values) - 1) / size) + 1 if size else -1
     if count < 0:
         raise FunctionError(_TOO_LONG)
-    lengths = [size] * (count - 1) + [_rest(len(found), size)] * (count > 0)
+    lengths = [size] * (count - 1) + [_rest(len(values), size)] * (count > 0)
     if min(lengths, default=0) < 0:
         raise FunctionError(_TOO_LONG)
     return ListList(
-        [list(found[at * size : at * size + length]) for at, length in enumerate(lengths)]
+        [list(values[at * size : at * size + length]) for at, length in enumerate(lengths)]
     )
 
 

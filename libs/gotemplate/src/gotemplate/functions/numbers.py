@@ -82,15 +82,15 @@ def mod(first: object, second: object) -> int:
     Raises:
         FunctionError: the divisor is 0.
     """
-    one, two = to_int(first), to_int(second)
-    return Int64(one - _quotient(one, two) * two)
+    left, right = to_int(first), to_int(second)
+    return Int64(left - _quotient(left, right) * right)
 
 
-def _quotient(one: int, two: int) -> int:
-    if two == 0:
+def _quotient(left: int, right: int) -> int:
+    if right == 0:
         raise FunctionError("runtime error: integer divide by zero")
-    quotient = abs(one) // abs(two)
-    return quotient if (one < 0) == (two < 0) else -quotient
+    quotient = abs(left) // abs(right)
+    return quotient if (left < 0) == (right < 0) else -quotient
 
 
 def biggest(first: object, *others: object) -> int:

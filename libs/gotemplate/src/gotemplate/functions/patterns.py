@@ -100,16 +100,16 @@ def match(run: Rendering, pattern: str, text: str) -> bool:
 def find(run: Rendering, pattern: str, text: str) -> str:
     """Return the first match, "" when there is none."""
     data = to_bytes(text)
-    found = _compiled(run, pattern).search(data, on_search=_pay(run))
-    return from_bytes(data[found.start : found.end]) if found else ""
+    match = _compiled(run, pattern).search(data, on_search=_pay(run))
+    return from_bytes(data[match.start : match.end]) if match else ""
 
 
 def find_all(run: Rendering, pattern: str, text: str, most: int) -> list[str]:
     """Return at most that many matches; all if the number is negative."""
     data = to_bytes(text)
     matches = _compiled(run, pattern).matches(data, on_search=_pay(run))
-    found = islice(matches, most if most >= 0 else None)
-    return _list(run, (data[m.start : m.end] for m in found)) or NilStringList()
+    limited = islice(matches, most if most >= 0 else None)
+    return _list(run, (data[m.start : m.end] for m in limited)) or NilStringList()
 
 
 def split(run: Rendering, pattern: str, text: str, most: int) -> list[str]:
@@ -121,7 +121,7 @@ def split(run: Rendering, pattern: str, text: str, most: int) -> list[str]:
 def replace_all(run: Rendering, pattern: str, text: str, replacement: str) -> str:
     """Replace every match; `$1` and `${name}` in the replacement are what groups matched."""
     regex, data = _compiled(run, pattern), to_bytes(text)
-    return _replaced(run, regex, data, lambda found: regex.expand(replacement, data, found))
+    return _replaced(run, regex, data, lambda match: regex.expand(replacement, data, match))
 
 
 def replace_all_literal(run: Rendering, pattern: str, text: str, replacement: str) -> str:
@@ -137,11 +137,11 @@ def _replaced(
 
 
 def _list(run: Rendering, pieces: Iterable[bytes]) -> list[str]:
-    found = StringList()
+    parts = StringList()
     for piece in _charged(run, pieces):
-        found.append(from_bytes(piece))
-        run.check("items", len(found))
-    return found
+        parts.append(from_bytes(piece))
+        run.check("items", len(parts))
+    return parts
 
 
 def _charged(run: Rendering, pieces: Iterable[bytes]) -> Iterable[bytes]:

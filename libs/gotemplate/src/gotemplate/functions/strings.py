@@ -135,9 +135,9 @@ def cat(run: Rendering, *values: object) -> str:
     return " ".join(texts)
 
 
-def plural(one: str, many: str, count: int) -> str:
+def plural(singular: str, many: str, count: int) -> str:
     """Return the singular for 1, else the plural."""
-    return one if count == 1 else many
+    return singular if count == 1 else many
 
 
 def hello() -> str:
@@ -181,8 +181,8 @@ def split(run: Rendering, separator: str, text: str) -> dict[str, str]:
 def splitn(run: Rendering, separator: str, most: int, text: str) -> dict[str, str]:
     """Split a text into at most that many pieces, as `split` does."""
     run.check("items", _count(separator, text))
-    found = enumerate(pieces(text, separator, most))
-    return StringMap({f"_{number}": piece for number, piece in found})
+    numbered = enumerate(pieces(text, separator, most))
+    return StringMap({f"_{number}": piece for number, piece in numbered})
 
 
 def _count(separator: str, text: str) -> int:

@@ -61,10 +61,10 @@ def _connects(rune: str) -> bool:
 
 def _words(text: str) -> list[_Word]:
     classes = "".join(map(_class, text))
-    found = _WORD.finditer(classes)
+    matches = _WORD.finditer(classes)
     return [
         (classes[match.start()].replace("H", "C"), text[match.start() : match.end()])
-        for match in found
+        for match in matches
     ]
 
 

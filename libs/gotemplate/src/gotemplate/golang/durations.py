@@ -138,8 +138,8 @@ def truncated(nanoseconds: int, unit: int) -> int:
 def in_units(nanoseconds: int, unit: int) -> float:
     """Return a duration as a number of units."""
     whole, rest = divmod(abs(nanoseconds), unit)
-    found = float(whole) + float(Fraction(rest, unit))
-    return found if nanoseconds >= 0 else -found
+    total = float(whole) + float(Fraction(rest, unit))
+    return total if nanoseconds >= 0 else -total
 
 
 def coarse(nanoseconds: int) -> str:

@@ -119,10 +119,10 @@ class _Reader:
                 return items
 
     def _object(self) -> dict[str, object]:
-        found: dict[str, object] = {}
+        members: dict[str, object] = {}
         if self._skip() == "}":
             self._at += 1
-            return found
+            return members
         while True:
             if self._skip() != '"':
                 raise self._unexpected(_KEY)
@@ -130,9 +130,9 @@ class _Reader:
             if self._skip() != ":":
                 raise self._unexpected("after object key")
             self._at += 1
-            found[key] = self._value()
+            members[key] = self._value()
             if self._next("}", "after object key:value pair"):
-                return found
+                return members
 
     def _next(self, end: str, where: str) -> bool:
         """Skip a comma or the end of a container; return whether it was the end."""

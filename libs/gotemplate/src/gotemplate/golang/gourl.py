@@ -129,10 +129,10 @@ def parse(text: str) -> Url:
     if not fragment:
         return url
     try:
-        found = unescape(fragment)
+        decoded = unescape(fragment)
     except UrlError as error:
         raise UrlError(f"parse {quote(text)}: {error}") from error
-    return replace(url, fragment=found, raw_fragment=fragment)
+    return replace(url, fragment=decoded, raw_fragment=fragment)
 
 
 def _parse(text: str) -> Url:
@@ -176,8 +176,8 @@ def _scheme(text: str) -> tuple[str, str]:
 
 def _authority(scheme: str, text: str) -> tuple[str | None, str]:
     user, at, host = text.rpartition("@")
-    found = _host(scheme, host)
-    return (userinfo(user) if at else None), found
+    parsed = _host(scheme, host)
+    return (userinfo(user) if at else None), parsed
 
 
 def userinfo(text: str) -> str:
@@ -210,13 +210,13 @@ def _literal(text: str) -> str:
         raise UrlError("missing ']' in host")
     _check_port(port)
     host, percent, zone = address.partition("%25")
-    found = _unescaped_host(host) + (unescape(percent + zone) if percent else "")
-    match _ip_version(found):
+    host_name = _unescaped_host(host) + (unescape(percent + zone) if percent else "")
+    match _ip_version(host_name):
         case 4:
             raise UrlError("invalid IP-literal")
         case 0:
-            raise UrlError(f"invalid host: ParseAddr({quote(found)}): unable to parse IP")
-    return f"[{found}]{_unescaped_host(port)}"
+            raise UrlError(f"invalid host: ParseAddr({quote(host_name)}): unable to parse IP")
+    return f"[{host_name}]{_unescaped_host(port)}"
 
 
 def _ip_version(text: str) -> int:

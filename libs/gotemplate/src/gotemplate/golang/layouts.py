@@ -221,6 +221,6 @@ def _read(name: str) -> bytes:
 def _file(path: str) -> bytes:
     # Not by importlib.resources: its imports and its paths would make up a tenth of a worker's
     # start, which reads 600 files.
-    found = get_data("tzdata", path)
-    assert found is not None, "the loader of tzdata reads no data"
-    return found
+    data = get_data("tzdata", path)
+    assert data is not None, "the loader of tzdata reads no data"
+    return data

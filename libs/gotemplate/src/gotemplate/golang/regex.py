@@ -97,11 +97,11 @@ class Regex:
         """
         if on_search is not None:
             on_search(start, (len(data) - start) * self.size)
-        found = self._pattern.search(data, start)  # type: ignore[attr-defined]
-        if found is None:
+        match = self._pattern.search(data, start)  # type: ignore[attr-defined]
+        if match is None:
             return None
         groups = self._pattern.groups  # type: ignore[attr-defined]
-        return Match([found.span(group) for group in range(groups + 1)])
+        return Match([match.span(group) for group in range(groups + 1)])
 
     def matches(self, data: bytes, *, on_search: OnSearch | None = None) -> Iterator[Match]:
         """Find all matches; an empty one right behind another does not count."""

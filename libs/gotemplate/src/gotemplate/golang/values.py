@@ -194,9 +194,9 @@ def kind_of(value: object) -> Kind:
     kind = _KINDS.get(type(value))
     if kind is not None:
         return kind
-    for family, found in _FAMILIES:
+    for family, family_kind in _FAMILIES:
         if isinstance(value, family):
-            return found
+            return family_kind
     return Kind.STRUCT
 
 

@@ -161,9 +161,9 @@ class _Lexer:
                 text = text.rstrip(_SPACE)
             if text:
                 append(_new(Token, (T.TEXT, text, position, False)))
-            found = opening.lastindex
-            if found is not None and found > _DASH:
-                self._whole(opening[found], opening.start(found))
+            group = opening.lastindex
+            if group is not None and group > _DASH:
+                self._whole(opening[group], opening.start(group))
                 position = end
                 continue
             inside = end + trims

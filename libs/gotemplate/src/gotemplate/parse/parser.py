@@ -73,7 +73,7 @@ class Parser:
     # Bodies
 
     def parse(self) -> nodes.Tree:
-        found: list[nodes.Node] = []
+        body: list[nodes.Node] = []
         while (token := self._stream.next()).kind != T.EOF:
             if token.kind == T.OPEN and self._is_define():
                 self._definition()
@@ -81,8 +81,8 @@ class Parser:
             node = self._text_or_action(token)
             if isinstance(node, _Mark):
                 raise self._stream.error(f"unexpected {node.text}")
-            found.append(node)
-        root = nodes.Body(tuple(found))
+            body.append(node)
+        root = nodes.Body(tuple(body))
         self._add(self._name, root)
         return nodes.Tree(self._name, self._source, self._templates[self._name], self._templates)
 
@@ -117,19 +117,19 @@ class Parser:
         return body
 
     def _add(self, name: str, body: nodes.Body) -> None:
-        known = self._templates.get(name)
-        if known is None or _is_empty(known):
+        template = self._templates.get(name)
+        if template is None or _is_empty(template):
             self._templates[name] = body
         elif not _is_empty(body):
             raise self._stream.error(f"template: multiple definition of template {quote(name)}")
 
     def _body(self) -> tuple[nodes.Body, _Mark]:
-        found: list[nodes.Node] = []
+        body: list[nodes.Node] = []
         while (token := self._stream.next()).kind != T.EOF:
             node = self._text_or_action(token)
             if isinstance(node, _Mark):
-                return nodes.Body(tuple(found)), node
-            found.append(node)
+                return nodes.Body(tuple(body)), node
+            body.append(node)
         raise self._stream.error("unexpected EOF")
 
     def _text_or_action(self, token: Token) -> nodes.Node | _Mark:

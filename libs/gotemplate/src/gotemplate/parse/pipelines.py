@@ -184,7 +184,7 @@ class Pipelines:
             raise self._stream.error(f"undefined variable {quote(name)}")
 
     def _declarations(self, context: str) -> tuple[tuple[nodes.Variable, ...], bool]:
-        found: list[nodes.Variable] = []
+        variables: list[nodes.Variable] = []
         while (token := self._stream.peek()).kind == T.VARIABLE:
             self._stream.position += 1
             sign = self._stream.peek().kind
@@ -192,15 +192,15 @@ class Pipelines:
                 self._stream.position -= 1
                 break
             self._stream.next()
-            found.append(nodes.Variable(token.pos, token.text))
+            variables.append(nodes.Variable(token.pos, token.text))
             self._declare(token.text)
             if sign != T.COMMA:
-                return tuple(found), sign == T.ASSIGN
-            if context != "range" or len(found) > 1:
+                return tuple(variables), sign == T.ASSIGN
+            if context != "range" or len(variables) > 1:
                 raise self._stream.error(f"too many declarations in {context}")
             if self._stream.peek().kind not in (T.VARIABLE, T.CLOSE, T.RIGHT):
                 raise self._stream.error("range can only initialize variables")
-        return tuple(found), False
+        return tuple(variables), False
 
     def _check(self, commands: list[nodes.Command], context: str) -> None:
         if not commands:

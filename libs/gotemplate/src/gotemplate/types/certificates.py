@@ -255,10 +255,10 @@ def _with_authority(
 ) -> x509.CertificateBuilder:
     """Add the issuer's key identifier, if its certificate has one."""
     try:
-        found = issuer.extensions.get_extension_for_class(x509.SubjectKeyIdentifier)
+        extension = issuer.extensions.get_extension_for_class(x509.SubjectKeyIdentifier)
     except x509.ExtensionNotFound:
         return builder
-    identifier = x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(found.value)
+    identifier = x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(extension.value)
     return builder.add_extension(identifier, critical=False)
 
 

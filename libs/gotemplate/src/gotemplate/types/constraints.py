@@ -164,8 +164,8 @@ def fits(groups: Sequence[Sequence[Part]], version: Version) -> bool:
 
 
 def _without_ranges(data: bytes) -> bytes:
-    found = compile_regex(_RANGE)
-    return b"".join(found.replace(data, lambda match: found.expand(_AS_TWO, data, match)))
+    pattern = compile_regex(_RANGE)
+    return b"".join(pattern.replace(data, lambda match: pattern.expand(_AS_TWO, data, match)))
 
 
 def _group(data: bytes) -> Sequence[Part]:

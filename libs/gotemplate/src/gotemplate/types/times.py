@@ -147,17 +147,17 @@ class Time:
         name, offset = self.zone.at(self.seconds)
         days, second = divmod(self.seconds + offset, _DAY)
         cycle, day = divmod(days + _BEFORE_1970, _CYCLE_DAYS)
-        found = date.fromordinal(day + 1)
+        day_date = date.fromordinal(day + 1)
         return Clock(
-            year=found.year + cycle * _CYCLE_YEARS,
-            month=found.month,
-            day=found.day,
+            year=day_date.year + cycle * _CYCLE_YEARS,
+            month=day_date.month,
+            day=day_date.day,
             hour=second // 3600,
             minute=second // 60 % 60,
             second=second % 60,
             nanos=self.nanos,
             weekday=(days + 4) % 7,
-            yearday=found.timetuple().tm_yday,
+            yearday=day_date.timetuple().tm_yday,
             zone=name,
             offset=offset,
         )

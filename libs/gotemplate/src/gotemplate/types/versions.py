@@ -56,8 +56,8 @@ class Version:
 
     def compare(self, other: "Version") -> int:
         """Return -1, 0 or 1: before, equal to or after another version; metadata does not count."""
-        one, two = self.precedence, other.precedence
-        return (one > two) - (one < two)
+        mine, theirs = self.precedence, other.precedence
+        return (mine > theirs) - (mine < theirs)
 
     @property
     def precedence(self) -> Precedence:

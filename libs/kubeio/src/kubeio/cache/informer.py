@@ -215,8 +215,8 @@ class Informer:
 
     def observe_gone(self, namespace: str | None, name: str) -> bool:
         """Remove an object that a consistent read did not find; return whether it was cached."""
-        known = self.get(namespace, name)
-        return known is not None and self._store.observe_deleted(known)
+        cached = self.get(namespace, name)
+        return cached is not None and self._store.observe_deleted(cached)
 
     def _in_scope(self, obj: JsonObject) -> bool:
         metadata = obj["metadata"]

@@ -156,7 +156,7 @@ class Informers:
     def running(self) -> list[Informer]:
         """Return the running informers, synced or not; may be called from any thread."""
         # list() of a dict view is atomic under the GIL, so no other thread changes it meanwhile.
-        return [one.informer for one in list(self._running.values())]
+        return [entry.informer for entry in list(self._running.values())]
 
     def stop(self, resource: Resource) -> None:
         """Stop all informers of a resource, such as one whose CRD was deleted."""

@@ -77,7 +77,7 @@ class Store:
 
     def by_index(self, index: str, key: str) -> Objects:
         """Return the objects with this index key; raises KeyError for an unknown index."""
-        return [self.objects[one] for one in self._indexes[index].buckets.get(key, ())]
+        return [self.objects[member] for member in self._indexes[index].buckets.get(key, ())]
 
     def keys_by_index(self, index: str, key: str) -> KeysView[Key]:
         """Return a view of the keys of the objects with this index key; see ``by_index``."""
@@ -244,10 +244,10 @@ class _Index:
 
 
 def _is_older(version: int | None, stored: JsonObject) -> bool:
-    known = resource_version(stored)
-    return version is not None and known is not None and version < known
+    current = resource_version(stored)
+    return version is not None and current is not None and version < current
 
 
 def _is_known(version: int | None, stored: JsonObject) -> bool:
-    known = resource_version(stored)
-    return version is not None and known is not None and version <= known
+    current = resource_version(stored)
+    return version is not None and current is not None and version <= current

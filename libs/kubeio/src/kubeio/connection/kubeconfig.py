@@ -115,12 +115,12 @@ class Kubeconfig:
 
     def _named(self, section: str, name: str, referrer: str) -> Entry:
         entries: dict[str, Entry] = getattr(self, section)
-        found = entries.get(name)
-        if found is None:
+        entry = entries.get(name)
+        if entry is None:
             what = section.removesuffix("s")
             problem = f"{what} {name!r} does not exist; choose one of: {_names(entries)}"
             raise ConfigError(problem, source=self.source, field=referrer)
-        return found
+        return entry
 
 
 def read_kubeconfig(paths: Iterable[Path]) -> Kubeconfig:
@@ -186,16 +186,16 @@ def _entries(
 
 def _absolute(body: JsonObject, folder: Path) -> JsonObject:
     """Return the entry with its paths made absolute."""
-    found: JsonObject = {key: _resolved(key, value, folder) for key, value in body.items()}
-    plugin = found.get("exec")
+    fields: JsonObject = {key: _resolved(key, value, folder) for key, value in body.items()}
+    plugin = fields.get("exec")
     # A bare name is looked up in the PATH.
     if isinstance(plugin, dict) and os.sep in str(plugin.get("command") or ""):
-        found["exec"] = {**plugin, "command": str(folder / str(plugin["command"]))}
-    provider = found.get("auth-provider")
+        fields["exec"] = {**plugin, "command": str(folder / str(plugin["command"]))}
+    provider = fields.get("auth-provider")
     if isinstance(provider, dict) and isinstance(provider.get("config"), dict):
         config = {key: _resolved(key, text, folder) for key, text in provider["config"].items()}
-        found["auth-provider"] = {**provider, "config": config}
-    return found
+        fields["auth-provider"] = {**provider, "config": config}
+    return fields
 
 
 def _resolved(key: str, value: Json, folder: Path) -> Json:

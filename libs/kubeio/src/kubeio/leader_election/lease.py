@@ -28,8 +28,8 @@ class Record:
 
     @property
     def spec(self) -> JsonObject:
-        found = (self.lease or {}).get("spec")
-        return found if isinstance(found, dict) else {}
+        spec = (self.lease or {}).get("spec")
+        return spec if isinstance(spec, dict) else {}
 
     @property
     def version(self) -> object:
@@ -41,8 +41,8 @@ class Record:
         """Return the holder, "" if it is free, None if there is no Lease."""
         if self.lease is None:
             return None
-        found = self.spec.get("holderIdentity")
-        return found if isinstance(found, str) else ""
+        holder = self.spec.get("holderIdentity")
+        return holder if isinstance(holder, str) else ""
 
     @property
     def seconds(self) -> int:

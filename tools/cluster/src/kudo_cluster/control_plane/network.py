@@ -145,7 +145,7 @@ def _routes() -> list[str]:
 def _overlap(ours: Iterable[str], others: Iterable[str]) -> bool:
     mine = [ipaddress.IPv4Network(text) for text in ours]
     theirs = [ipaddress.IPv4Network(text, strict=False) for text in others if ":" not in text]
-    return any(one.overlaps(other) for one in mine for other in theirs)
+    return any(network.overlaps(other) for network in mine for other in theirs)
 
 
 def _add_veth(network: NodeNetwork, sandbox: int) -> bool:

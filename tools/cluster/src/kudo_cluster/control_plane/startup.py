@@ -216,22 +216,22 @@ def _problem(attempt: Callable[[], str | None]) -> str | None:
 
 def node_problem(api: Api, name: str) -> str | None:
     """Return why pods cannot be scheduled to the node yet, None if they can."""
-    found = api.get(f"/api/v1/nodes/{name}")
-    if found is None:
+    node = api.get(f"/api/v1/nodes/{name}")
+    if node is None:
         return "it does not exist"
-    conditions = {c["type"]: c["status"] for c in found["status"].get("conditions", ())}
+    conditions = {c["type"]: c["status"] for c in node["status"].get("conditions", ())}
     if conditions.get("Ready") != "True":
         return "it is not Ready"
-    taints = [taint["key"] for taint in found["spec"].get("taints", ())]
+    taints = [taint["key"] for taint in node["spec"].get("taints", ())]
     return f"it is tainted with {', '.join(taints)}" if taints else None
 
 
 def crd_problem(api: Api, name: str) -> str | None:
     """Return why objects of a CRD are not served yet, None if they are."""
-    found = api.get(f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{name}")
-    if found is None:
+    crd = api.get(f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{name}")
+    if crd is None:
         return f"{name} does not exist"
-    spec = found["spec"]
+    spec = crd["spec"]
     path = f"/apis/{spec['group']}/{spec['versions'][0]['name']}"
     resources = (api.get(path) or {}).get("resources", ())
     served = any(resource["name"] == spec["names"]["plural"] for resource in resources)
@@ -240,8 +240,8 @@ def crd_problem(api: Api, name: str) -> str | None:
 
 def _service_account_problem(api: Api) -> str | None:
     # Pods of a namespace cannot be created before its default service account.
-    found = api.get("/api/v1/namespaces/default/serviceaccounts/default")
-    return None if found is not None else "the namespace default has none"
+    account = api.get("/api/v1/namespaces/default/serviceaccounts/default")
+    return None if account is not None else "the namespace default has none"
 
 
 def _manifests(path: Path) -> list[dict[str, Any]]:

@@ -41,8 +41,8 @@ def check(user: int | None = None) -> None:
 
 def program(name: str) -> Path | None:
     """Return the path of a program in the PATH of the cluster's processes."""
-    found = shutil.which(name, path=PATH)
-    return None if found is None else Path(found)
+    path = shutil.which(name, path=PATH)
+    return None if path is None else Path(path)
 
 
 def cni_directory(directories: Iterable[Path] = _CNI_DIRECTORIES) -> Path | None:

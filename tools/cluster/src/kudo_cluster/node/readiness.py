@@ -48,20 +48,20 @@ def _path(name: str) -> str:
 
 
 def _list(api: Api, path: str) -> list[Any]:
-    found = api.get(path)
-    items: list[Any] = found["items"] if found else []
+    obj = api.get(path)
+    items: list[Any] = obj["items"] if obj else []
     return items
 
 
 def _pods(api: Api, node: str) -> list[_Pod]:
     """Return the pods of a node that run and are not being deleted."""
-    found = _list(api, f"/api/v1/pods?fieldSelector=spec.nodeName%3D{node},status.phase%3DRunning")
-    return [pod for pod in found if "deletionTimestamp" not in pod["metadata"]]
+    pods = _list(api, f"/api/v1/pods?fieldSelector=spec.nodeName%3D{node},status.phase%3DRunning")
+    return [pod for pod in pods if "deletionTimestamp" not in pod["metadata"]]
 
 
 def _condition(pod: _Pod, kind: str) -> str:
     conditions = pod["status"].get("conditions", ())
-    return next((one["status"] for one in conditions if one["type"] == kind), "")
+    return next((condition["status"] for condition in conditions if condition["type"] == kind), "")
 
 
 def _taint_problem(api: Api, name: str) -> str | None:
@@ -93,7 +93,7 @@ def _mark_pods(api: Api, name: str, *, ready: bool) -> None:
 
 def _wait(name: str, problem: Callable[[], str | None]) -> None:
     deadline = time.monotonic() + TIMEOUT
-    while (found := problem()) is not None:
+    while (lacking := problem()) is not None:
         if time.monotonic() > deadline:
-            raise ClusterError(f"node {name}: {found} after {TIMEOUT:.0f} s")
+            raise ClusterError(f"node {name}: {lacking} after {TIMEOUT:.0f} s")
         time.sleep(_POLL)

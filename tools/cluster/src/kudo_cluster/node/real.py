@@ -103,8 +103,8 @@ class RealNode:
 
 def installed() -> dict[str, Path]:
     """Return the programs of a real node that are installed on the machine."""
-    found = needs.program("containerd")
-    return {} if found is None else {"containerd": found}
+    path = needs.program("containerd")
+    return {} if path is None else {"containerd": path}
 
 
 def sweep_cgroups(root: Path = _CGROUPS) -> None:

@@ -62,7 +62,7 @@ def adopt_orphans() -> None:
 
 def children() -> list[int]:
     """Return the pids of the children of this process, including adopted orphans."""
-    found = []
+    children = []
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:
             stat = path.read_text(encoding="utf-8", errors="replace")
@@ -70,8 +70,8 @@ def children() -> list[int]:
             continue
         # The command name is in parentheses and may contain some.
         if int(stat.rpartition(")")[2].split()[1]) == os.getpid():
-            found.append(int(path.parent.name))
-    return found
+            children.append(int(path.parent.name))
+    return children
 
 
 class Supervisor:

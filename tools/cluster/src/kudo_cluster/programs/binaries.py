@@ -133,12 +133,12 @@ def ready_made(progress: Progress = silent) -> dict[str, Path]:
     if not value:
         return {}
     directory = Path(value).absolute()
-    found = {p.name: directory / p.name for p in PROGRAMS if _is_program(directory / p.name)}
-    missing = [name for name in _ASSETS_NEEDED if name not in found]
+    paths = {p.name: directory / p.name for p in PROGRAMS if _is_program(directory / p.name)}
+    missing = [name for name in _ASSETS_NEEDED if name not in paths]
     if missing:
         progress(f"{ASSETS_VARIABLE}={value} is not used: it lacks {', '.join(missing)}")
         return {}
-    return found
+    return paths
 
 
 def _is_program(path: Path) -> bool:

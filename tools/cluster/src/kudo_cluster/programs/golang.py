@@ -52,10 +52,10 @@ class Program:
 
 def module_version(module: str) -> str:
     """Return the version of a module in go.mod, such as v1.36.3."""
-    found = re.search(rf"^\s*{re.escape(module)} (v\S+)", _go_mod(), re.MULTILINE)
-    if found is None:
+    match = re.search(rf"^\s*{re.escape(module)} (v\S+)", _go_mod(), re.MULTILINE)
+    if match is None:
         raise BuildError(f"{MODULE / 'go.mod'} does not require {module}")
-    return found[1]
+    return match[1]
 
 
 def linker_flags() -> str:
@@ -92,19 +92,19 @@ def check_go() -> None:
     asked = subprocess.run(
         ["go", "env", "GOVERSION"], cwd=MODULE, env=_environment(), capture_output=True, text=True
     )
-    found = asked.stdout.strip().removeprefix("go")
-    if asked.returncode != 0 or _numbers(found) < _numbers(needed):
+    version = asked.stdout.strip().removeprefix("go")
+    if asked.returncode != 0 or _numbers(version) < _numbers(needed):
         raise BuildError(
-            f"Go {found or 'on the PATH'} is too old. Building the control plane needs Go {needed} "
-            f"or newer. {asked.stderr.strip()}".rstrip()
+            f"Go {version or 'on the PATH'} is too old. Building the control plane needs Go "
+            f"{needed} or newer. {asked.stderr.strip()}".rstrip()
         )
 
 
 def needed_go() -> str:
     """Return the lowest Go version that go.mod allows."""
-    found = re.search(r"^go (\S+)$", _go_mod(), re.MULTILINE)
-    assert found is not None
-    return found[1]
+    match = re.search(r"^go (\S+)$", _go_mod(), re.MULTILINE)
+    assert match is not None
+    return match[1]
 
 
 def build(programs: Sequence[Program], directory: Path, log: Path, *, progress: Progress) -> None:
