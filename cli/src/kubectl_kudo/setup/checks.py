@@ -5,7 +5,6 @@ others: a user who lacks them sees that alone.
 """
 
 import asyncio
-import re
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -21,6 +20,7 @@ from kubectl_kudo.setup.cluster import (
     find,
     kind_of,
     labels_of,
+    minor_version,
 )
 from kubectl_kudo.setup.options import DEFAULT_ACCOUNT, DEFAULT_NAMESPACE, Options
 from kubectl_kudo.setup.original import Original
@@ -84,7 +84,8 @@ async def check(plan: Plan, checks: Iterable[Callable[[Plan], Awaitable[list[str
     Raises:
         CliError: a requirement is not met; the text lists all that are not.
     """
-    _raise_if([problem for one in checks for problem in await one(plan)], upgrade=plan.upgrade)
+    problems = [problem for check_one in checks for problem in await check_one(plan)]
+    _raise_if(problems, upgrade=plan.upgrade)
 
 
 def _raise_if(problems: list[str], *, upgrade: bool = False) -> None:
@@ -105,13 +106,14 @@ async def check_rights(client: Client, objects: Sequence[JsonObject]) -> None:
     }
     try:
         async with asyncio.TaskGroup() as group:
-            asked = [
-                group.create_task(_denied(client, objects, *one), name="rights") for one in desired
+            reviews = [
+                group.create_task(_denied(client, objects, *right), name="rights")
+                for right in desired
             ]
     except ExceptionGroup as errors:
         # All requests go to the same API server: one error is enough.
         raise errors.exceptions[0] from None
-    denied = sorted(text for one in asked for text in one.result())
+    denied = sorted(text for review in reviews for text in review.result())
     _raise_if([f"you lack permission to {', to '.join(denied)}"] if denied else [])
 
 
@@ -148,17 +150,24 @@ async def _allowed(
 
 async def old_server(plan: Plan) -> list[str]:
     """Return a problem if Kubernetes is too old for the manifests."""
-    version = str((await plan.client.server_version()).get("gitVersion") or "")
-    match = re.match(r"v(\d+)\.(\d+)", version)
-    if match and tuple(map(int, match.groups())) < _OLDEST:
-        oldest = ".".join(map(str, _OLDEST))
-        return [f"Kubernetes {oldest} or newer is needed; the API server is {version}"]
-    return []
+    version = await minor_version(plan.client)
+    if not version or version >= _OLDEST:
+        return []
+    full = (await plan.client.server_version())["gitVersion"]
+    oldest = ".".join(map(str, _OLDEST))
+    return [f"Kubernetes {oldest} or newer is needed; the API server is {full}"]
 
 
 async def other_installation(plan: Plan) -> list[str]:
     """Return a problem if KUDO is there that this command did not install here."""
-    return await installed_otherwise(plan.client, plan.options.namespace) or _originals(plan)
+    problems = await installed_otherwise(plan.client, plan.options.namespace)
+    if not problems and plan.original is not None and not plan.take_over:
+        problems.append(
+            f"KUDO 0.19 is installed in this cluster: {plan.original}. To replace it, keeping all "
+            "Operators, OperatorVersions and Instances, run the same command with --take-over: it "
+            "removes the old manager once the new one is ready"
+        )
+    return problems
 
 
 async def installed_otherwise(client: Client, namespace: str) -> list[str]:
@@ -172,13 +181,14 @@ async def installed_otherwise(client: Client, namespace: str) -> list[str]:
 
 async def helm_release(client: Client, namespace: str) -> HelmRelease | None:
     """Return the release of the chart, whatever its namespace is."""
-    for found in (
+    for obj in (
+        # It is cluster-scoped, so a release in any namespace is found by it.
         await find(client, MUTATING_WEBHOOKS, CONFIGURATION),
         await find(client, DEPLOYMENTS, WEBHOOK, namespace),
     ):
-        if found is not None and labels_of(found).get(MANAGED_BY) == "Helm":
-            name = labels_of(found).get("app.kubernetes.io/instance", "kudo")
-            annotations = found["metadata"].get("annotations") or {}
+        if obj is not None and labels_of(obj).get(MANAGED_BY) == "Helm":
+            name = labels_of(obj).get("app.kubernetes.io/instance", "kudo")
+            annotations = obj["metadata"].get("annotations") or {}
             place = annotations.get("meta.helm.sh/release-namespace", namespace)
             return HelmRelease(name, place)
     return None
@@ -197,30 +207,18 @@ async def in_other_namespaces(client: Client, namespace: str) -> list[str]:
     ]
 
 
-def _originals(plan: Plan) -> list[str]:
-    if plan.original is None or plan.take_over:
-        return []
-    return [
-        (
-            f"KUDO 0.19 is installed in this cluster: {plan.original}. To replace it, keeping all "
-            "Operators, OperatorVersions and Instances, run the same command with --take-over: it "
-            "removes the old manager once the new one is ready"
-        )
-    ]
-
-
 async def unusable_namespace(plan: Plan) -> list[str]:
     """Return a problem if the namespace is being deleted, or is not the default and missing."""
     name = plan.options.namespace
-    found = await find(plan.client, NAMESPACES, name)
-    if found is None and name != DEFAULT_NAMESPACE:
+    namespace = await find(plan.client, NAMESPACES, name)
+    if namespace is None and name != DEFAULT_NAMESPACE:
         return [
             (
                 f"Namespace {name} does not exist - KUDO expects that any namespace except the "
                 f"default {DEFAULT_NAMESPACE} is created beforehand"
             )
         ]
-    if found is not None and found["metadata"].get("deletionTimestamp"):
+    if namespace is not None and namespace["metadata"].get("deletionTimestamp"):
         return [f"Namespace {name} is being deleted"]
     return []
 
@@ -260,9 +258,8 @@ async def missing_cert_manager(plan: Plan) -> list[str]:
 
 async def other_certificate(client: Client, options: Options) -> str:
     """Return a problem if the installed webhook has its certificate from the other source."""
-    found = await find(client, DEPLOYMENTS, WEBHOOK, options.namespace)
-    containers = found["spec"]["template"]["spec"]["containers"] if found else []
-    arguments = [text for one in containers for text in one.get("args") or []]
+    containers = await _containers(client, WEBHOOK, options.namespace)
+    arguments = [text for container in containers for text in container.get("args") or []]
     built_in = any(text.startswith("--certificate-secret") for text in arguments)
     if not containers or built_in == options.built_in:
         return ""
@@ -282,23 +279,26 @@ async def changed_certificate(plan: Plan) -> list[str]:
 
 async def unexpected_state(plan: Plan) -> list[str]:
     """Return a problem if images would change without `--upgrade`, or nothing can be upgraded."""
-    installed = {name: await _image(plan, name) for name in (WEBHOOK, RECONCILER)}
     namespace = plan.options.namespace
-    if plan.upgrade and not any(installed.values()) and plan.original is None:
+    installed = {
+        name: str(containers[0]["image"])
+        for name in (WEBHOOK, RECONCILER)
+        if (containers := await _containers(plan.client, name, namespace))
+    }
+    if plan.upgrade and not installed and plan.original is None:
         return [f"KUDO is not installed in namespace {namespace}: leave out --upgrade"]
     desired = {f"kudo-{service}": image for service, image in plan.options.images.items()}
     return [
         f"KUDO manager {namespace}/{name} seems to be installed with the image {image}, not "
         f"{desired[name]}. Did you mean to use --upgrade"
         for name, image in installed.items()
-        if image not in {"", desired[name]} and not plan.upgrade
+        if image != desired[name] and not plan.upgrade
     ]
 
 
-async def _image(plan: Plan, name: str) -> str:
-    found = await find(plan.client, DEPLOYMENTS, name, plan.options.namespace)
-    containers = found["spec"]["template"]["spec"]["containers"] if found else []
-    return str(containers[0]["image"]) if containers else ""
+async def _containers(client: Client, name: str, namespace: str) -> list[JsonObject]:
+    deployment = await find(client, DEPLOYMENTS, name, namespace)
+    return deployment["spec"]["template"]["spec"]["containers"] if deployment else []
 
 
 REQUIREMENTS: Final = (

@@ -1,6 +1,7 @@
 """The objects of an installation of KUDO: their kinds and names, and requests for single ones."""
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable
 from typing import Final
 
@@ -31,6 +32,8 @@ from kubeio.kinds import (
 from kubeio.resource import Resource
 
 CERT_MANAGER: Final = "cert-manager.io"
+_POLL: Final = 0.5
+_WITH_PODS: Final = (DEPLOYMENTS, STATEFUL_SETS)
 
 WEBHOOK: Final = "kudo-webhook"
 RECONCILER: Final = "kudo-reconciler"
@@ -74,10 +77,6 @@ def labels_of(obj: JsonObject) -> dict[str, str]:
     return obj["metadata"].get("labels") or {}
 
 
-_POLL: Final = 0.5
-_WITH_PODS: Final = (DEPLOYMENTS, STATEFUL_SETS)
-
-
 class StillThere(CliError):
     """An object was deleted and still exists: a finalizer holds it."""
 
@@ -94,10 +93,11 @@ async def find(
         return None
 
 
-async def find_like(client: Client, obj: JsonObject) -> JsonObject | None:
-    """Return the object of the cluster that a manifest describes, or None."""
-    metadata = obj["metadata"]
-    return await find(client, kind_of(obj), metadata["name"], metadata.get("namespace"))
+async def minor_version(client: Client) -> tuple[int, ...]:
+    """Return major and minor version of the API server; empty if it names none."""
+    text = str((await client.server_version()).get("gitVersion") or "")
+    match = re.match(r"v(\d+)\.(\d+)", text)
+    return tuple(map(int, match.groups())) if match else ()
 
 
 async def apply(client: Client, obj: JsonObject) -> None:
@@ -123,8 +123,9 @@ async def remove(
         CliError: the API server rejected it; the text names the object and its reason.
     """
     try:
-        found = await client.get(kind, name, namespace=namespace)
-        uid = found["metadata"]["uid"]
+        obj = await client.get(kind, name, namespace=namespace)
+        # The uid: an object that somebody creates under this name meanwhile is not deleted.
+        uid = obj["metadata"]["uid"]
         # A Deployment or StatefulSet is deleted after its pods: nothing runs once it is gone.
         # No other kind waits for the garbage collector, which learns of new kinds late.
         order: Propagation = "Foreground" if kind in _WITH_PODS else "Background"
@@ -133,7 +134,7 @@ async def remove(
         return None
     except ApiError as error:
         raise CliError(f"failed to delete {named(kind, name)}: {describe(error)}") from error
-    return found
+    return obj
 
 
 async def installed(client: Client, namespace: str) -> list[JsonObject]:
@@ -141,15 +142,16 @@ async def installed(client: Client, namespace: str) -> list[JsonObject]:
 
     Kinds that are not served are left out, as are CRDs and namespaces, which are not removed.
     """
-    found: list[JsonObject] = []
+    objects: list[JsonObject] = []
     for kind in REMOVABLE:
         try:
             place = namespace if kind.namespaced else None
-            listed = await client.list(kind, namespace=place, label_selector=OURS)
+            page = await client.list(kind, namespace=place, label_selector=OURS)
         except NotFound:
+            # The API server answers so for a kind that it does not serve: no cert-manager, say.
             continue
-        found += listed.items
-    return found
+        objects += page.items
+    return objects
 
 
 async def until(problem: Callable[[], Awaitable[str]], seconds: float) -> str:
@@ -165,11 +167,11 @@ async def until(problem: Callable[[], Awaitable[str]], seconds: float) -> str:
     deadline = clock() + seconds
     while True:
         try:
-            found = await problem()
+            text = await problem()
         except (ConnectionLost, ServerError, TooManyRequests) as error:
-            found = describe(error) or ""
-        if not found or clock() >= deadline:
-            return found
+            text = describe(error) or ""
+        if not text or clock() >= deadline:
+            return text
         await asyncio.sleep(_POLL)
 
 

@@ -35,6 +35,9 @@ from kubeio.client import Client
 from kubeio.errors import AlreadyExists, ApiError, ConnectionLost, Forbidden
 from kubeio.kinds import SECRETS
 
+DIGEST_KEY: Final = "kudo-digest-key"
+"""Name of the Secret with the key for digests."""
+_BYTES: Final = 32
 _AGAIN: Final = "Run the same command again to continue."
 
 
@@ -163,37 +166,37 @@ async def _wait_for(problem: Callable[[], Awaitable[str]], options: Options, bef
         raise CliError(text, code=ExitCode.TIMED_OUT)
 
 
-NAME: Final = "kudo-digest-key"
-_BYTES: Final = 32
-
-
 async def make_digest_key(client: Client, namespace: str) -> None:
-    """Create the Secret if there is none; without the right to, say what is missing.
+    """Create the Secret with the key for digests if there is none, and keep one that is there.
+
+    Only the reconciler reads it, mounted as a file. Another key would do no harm: each record of a
+    Secret is written once more. None would do no harm either, so an installation does not end for
+    it: users who may install all the rest, and have no rights on Secrets, can make it later.
 
     Raises:
         CliError: the API server refused it for another reason, or did not answer.
     """
     try:
-        if await find(client, SECRETS, NAME, namespace) is None:
-            await client.create(SECRETS, _secret(), namespace=namespace)
+        if await find(client, SECRETS, DIGEST_KEY, namespace) is not None:
+            return
+        secret: JsonObject = {
+            "apiVersion": SECRETS.api_version,
+            "kind": SECRETS.kind,
+            "metadata": {
+                "name": DIGEST_KEY,
+                "labels": {"app.kubernetes.io/part-of": "kudo", MANAGED_BY: "kubectl-kudo"},
+            },
+            "type": "Opaque",
+            "data": {"key": base64.b64encode(secrets.token_bytes(_BYTES)).decode()},
+        }
+        await client.create(SECRETS, secret, namespace=namespace)
     except AlreadyExists:
         return
     except Forbidden as error:
         talk(
-            f"Warning: secret/{NAME} was not made: {describe(error)}\nKUDO works without it, and "
-            "records Secrets without a digest. If there is none, docs/installing.md tells under "
-            "Inventories how to make it; then restart the reconciler."
+            f"Warning: secret/{DIGEST_KEY} was not made: {describe(error)}\n"
+            "KUDO works without it, and records Secrets without a digest. If there is none, docs/"
+            "installing.md tells under Inventories how to make it; then restart the reconciler."
         )
     except (ApiError, ConnectionLost) as error:
-        raise CliError(f"failed to create secret/{NAME}: {describe(error)}") from error
-
-
-def _secret() -> JsonObject:
-    labels = {"app.kubernetes.io/part-of": "kudo", MANAGED_BY: "kubectl-kudo"}
-    return {
-        "apiVersion": SECRETS.api_version,
-        "kind": SECRETS.kind,
-        "metadata": {"name": NAME, "labels": labels},
-        "type": "Opaque",
-        "data": {"key": base64.b64encode(secrets.token_bytes(_BYTES)).decode()},
-    }
+        raise CliError(f"failed to create secret/{DIGEST_KEY}: {describe(error)}") from error

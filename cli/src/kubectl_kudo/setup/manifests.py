@@ -86,24 +86,20 @@ def _filled_in(options: Options) -> Iterator[JsonObject]:
     }
     end = "-strict" if options.tenancy == STRICT else ""
     for obj in _documents(f"{'built-in' if options.built_in else 'cert-manager'}{end}"):
-        for one in [obj] if options.constrained else _without_constraints(obj):
-            yield _substituted(one, places)
-
-
-def _without_constraints(obj: JsonObject) -> Iterator[JsonObject]:
-    """Yield what takes the place of an object where no impersonation is constrained."""
-    name = obj["metadata"]["name"]
-    if name == _IMPERSONATOR:
-        yield from _documents("impersonator-old")
-    elif name != _IMPERSONATOR_OF_CLUSTER:
-        yield obj
+        name = obj["metadata"]["name"]
+        # An API server before Kubernetes 1.36 knows the verb `impersonate` alone.
+        if options.constrained or name not in {_IMPERSONATOR, _IMPERSONATOR_OF_CLUSTER}:
+            yield _substituted(obj, places)
+        elif name == _IMPERSONATOR:
+            for old in _documents("impersonator-old"):
+                yield _substituted(old, places)
 
 
 def _substituted(value: Any, places: dict[str, str]) -> Any:
     if isinstance(value, dict):
-        return {key: _substituted(one, places) for key, one in value.items()}
+        return {key: _substituted(member, places) for key, member in value.items()}
     if isinstance(value, list):
-        return [_substituted(one, places) for one in value]
+        return [_substituted(element, places) for element in value]
     return Template(value).substitute(places) if isinstance(value, str) else value
 
 

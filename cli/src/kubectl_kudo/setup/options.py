@@ -11,7 +11,7 @@ from kubectl_kudo.session.arguments import Args
 from kubectl_kudo.session.errors import UsageError
 from kubectl_kudo.session.names import name_fault
 from kubectl_kudo.session.output import check_format
-from kubectl_kudo.setup.cluster import RECONCILER, find
+from kubectl_kudo.setup.cluster import RECONCILER, find, minor_version
 from kubeio.client import Client
 from kubeio.kinds import DEPLOYMENTS
 
@@ -22,6 +22,16 @@ WAIT_SECONDS: Final = 300
 """Seconds to wait without `--wait-timeout`."""
 
 STRICT, COMPAT = "strict", "compat"
+_CONSTRAINED_SINCE: Final = (1, 36)
+_NOTICES: Final = {
+    COMPAT: "tenancy is compat, as with KUDO 0.19: plans have the rights of KUDO; with --tenancy "
+    "strict, those of an account of their namespace",
+    STRICT: """\
+tenancy is strict: plans have the rights of a service account of their namespace
+  let KUDO act as the accounts of a namespace: kubectl kudo rbac --namespace NAMESPACE
+  the rights that an account needs:            kubectl kudo rbac PACKAGE
+Both print objects: pass them to kubectl apply""",
+}
 PULL_POLICIES: Final = ("Always", "IfNotPresent", "Never")
 _IMAGE: Final = re.compile(r"[a-zA-Z0-9][\w./:@-]*", re.ASCII)
 _REGISTRY: Final = re.compile(r"[a-zA-Z0-9][\w./:-]*", re.ASCII)
@@ -85,7 +95,13 @@ def read_options(args: Args) -> Options:
         wait_seconds=args.wait_timeout or WAIT_SECONDS,
         tenancy=args.tenancy or COMPAT,
     )
-    _check_names(options)
+    for what, name in (
+        ("namespace", options.namespace),
+        ("service account", options.service_account),
+    ):
+        fault = name_fault(what, name)
+        if fault:
+            raise UsageError(fault)
     return options
 
 
@@ -161,9 +177,14 @@ def _images(args: Args) -> dict[str, str]:
         raise UsageError(f'"{args.version}" is not a valid tag of an image')
     if args.image_registry and not _REGISTRY.fullmatch(args.image_registry):
         raise UsageError(f'"{args.image_registry}" is not a valid prefix of an image')
-    registry = args.image_registry or _registry_of(original_image(args))
+    registry = args.image_registry
+    if not registry and (image := original_image(args)):
+        if not _IMAGE.fullmatch(image):
+            raise UsageError(f'"{image}" is not a valid reference of an image')
+        # The two images are where the one of KUDO 0.19 is: in a mirror, most likely.
+        registry = image.rpartition("/")[0]
     prefix = f"{registry.rstrip('/')}/" if registry else ""
-    found = {service: f"{prefix}kudo-{service}:{tag}" for service in SERVICES}
+    images = {service: f"{prefix}kudo-{service}:{tag}" for service in SERVICES}
     for given in args.kudo_image:
         service, equals, reference = given.partition("=")
         if not equals:
@@ -172,35 +193,8 @@ def _images(args: Args) -> dict[str, str]:
             raise UsageError(_TWO_IMAGES)
         if not _IMAGE.fullmatch(reference):
             raise UsageError(f'"{reference}" is not a valid reference of an image')
-        found[service] = reference
-    return found
-
-
-def _registry_of(image: str) -> str:
-    """Return what stands before the name of an image: registry and folder."""
-    if image and not _IMAGE.fullmatch(image):
-        raise UsageError(f'"{image}" is not a valid reference of an image')
-    return image.rpartition("/")[0]
-
-
-def _check_names(options: Options) -> None:
-    named = {"namespace": options.namespace, "service account": options.service_account}
-    for what, name in named.items():
-        fault = name_fault(what, name)
-        if fault:
-            raise UsageError(fault)
-
-
-_CONSTRAINED_SINCE: Final = (1, 36)
-_COMPAT: Final = (
-    "tenancy is compat, as with KUDO 0.19: plans have the rights of KUDO; with --tenancy strict, "
-    "those of an account of their namespace"
-)
-_NEXT: Final = """\
-tenancy is strict: plans have the rights of a service account of their namespace
-  let KUDO act as the accounts of a namespace: kubectl kudo rbac --namespace NAMESPACE
-  the rights that an account needs:            kubectl kudo rbac PACKAGE
-Both print objects: pass them to kubectl apply"""
+        images[service] = reference
+    return images
 
 
 async def settled(client: Client, options: Options, given: str) -> Options:
@@ -211,23 +205,16 @@ async def settled(client: Client, options: Options, given: str) -> Options:
         options: Of the flags.
         given: The value of the flag `--tenancy`, or nothing.
     """
-    tenancy = given or await installed_tenancy(client, options.namespace) or COMPAT
-    return replace(options, tenancy=tenancy, constrained=await has_constraints(client))
-
-
-async def installed_tenancy(client: Client, namespace: str) -> str:
-    """Return the mode of the installed reconciler; empty if there is none, or an older one."""
-    found = await find(client, DEPLOYMENTS, RECONCILER, namespace)
-    return mode_of(found) if found else ""
-
-
-async def has_constraints(client: Client) -> bool:
-    """Return whether the API server has constrained impersonation, by its version."""
-    version = str((await client.server_version()).get("gitVersion") or "")
-    match = re.match(r"v(\d+)\.(\d+)", version)
-    return match is None or tuple(map(int, match.groups())) >= _CONSTRAINED_SINCE
+    tenancy = given
+    if not tenancy:
+        deployment = await find(client, DEPLOYMENTS, RECONCILER, options.namespace)
+        tenancy = (mode_of(deployment) if deployment else "") or COMPAT
+    version = await minor_version(client)
+    # A server that does not name its version is taken to be new.
+    constrained = not version or version >= _CONSTRAINED_SINCE
+    return replace(options, tenancy=tenancy, constrained=constrained)
 
 
 def notice(tenancy: str) -> str:
     """Return what to tell the user about the mode, and what to do next."""
-    return _NEXT if tenancy == STRICT else _COMPAT
+    return _NOTICES[tenancy]

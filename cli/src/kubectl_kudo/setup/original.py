@@ -62,7 +62,7 @@ async def find_original(client: Client, namespace: str) -> Original | None:
 
 def _namespaces(configuration: JsonObject | None) -> list[str]:
     clients = [hook.get("clientConfig") or {} for hook in (configuration or {}).get("webhooks", [])]
-    return [one["service"]["namespace"] for one in clients if one.get("service")]
+    return [config["service"]["namespace"] for config in clients if config.get("service")]
 
 
 async def stop(client: Client, original: Original, seconds: float) -> None:
@@ -84,9 +84,12 @@ async def stop(client: Client, original: Original, seconds: float) -> None:
         return
 
     async def runs() -> str:
-        found = await find(client, STATEFUL_SETS, _MANAGER, original.namespace) or {}
-        status = found.get("status") or {}
-        late = status.get("observedGeneration", 0) < found.get("metadata", {}).get("generation", 0)
+        manager = await find(client, STATEFUL_SETS, _MANAGER, original.namespace) or {}
+        status = manager.get("status") or {}
+        # Until the patch is observed, `replicas` counts what was desired before.
+        late = status.get("observedGeneration", 0) < manager.get("metadata", {}).get(
+            "generation", 0
+        )
         return "it still runs" if late or status.get("replicas") else ""
 
     if await until(runs, seconds):

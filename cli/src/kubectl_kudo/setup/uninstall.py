@@ -7,12 +7,12 @@ plans. Then the webhook configurations, so that no change is blocked by a webhoo
 import asyncio
 import sys
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from kubectl_kudo.session.errors import CliError, UsageError
 from kubectl_kudo.session.kinds import INSTANCES, INVENTORIES, OPERATOR_VERSIONS, OPERATORS
 from kubectl_kudo.session.output import JsonObject, say, talk
-from kubectl_kudo.setup import install as digest_key
 from kubectl_kudo.setup.checks import installed_otherwise
 from kubectl_kudo.setup.cluster import (
     RECONCILER,
@@ -25,6 +25,7 @@ from kubectl_kudo.setup.cluster import (
     remove,
     until_gone,
 )
+from kubectl_kudo.setup.install import DIGEST_KEY
 from kubectl_kudo.setup.manifests import read_crds
 from kubectl_kudo.setup.options import Options
 from kubeio.client import Client
@@ -34,7 +35,7 @@ from kubeio.resource import Resource
 
 _NOT_IN_MANIFESTS: Final = (
     (LEASES, RECONCILER),
-    (SECRETS, digest_key.NAME),
+    (SECRETS, DIGEST_KEY),
     *((SECRETS, f"{WEBHOOK}-{what}") for what in ("certificate", "certificate-ca", "tls", "ca")),
 )
 _HELD: Final = (
@@ -72,32 +73,41 @@ async def uninstall(client: Client, options: Options, removal: Removal) -> None:
     if not objects and not removal.crds:
         say(f"KUDO is not installed in namespace {options.namespace}")
         return
-    instances = await _instances(client)
+    try:
+        instances = len((await client.list(INSTANCES, metadata_only=True)).items)
+    except (NotFound, Forbidden):
+        # The number is for the question and the texts alone.
+        instances = 0
     if not removal.yes and not removal.dry_run:
         await _ask(options, removal, instances)
-    working = _Removing(client, options, removal)
+    delete = partial(_delete, client, options, removal)
     if removal.crds:
-        await working.crds()
-    await working.objects(objects)
+        # Instances first: their cleanup plans need their OperatorVersions, their ends Inventories.
+        for crd in (INSTANCES, OPERATOR_VERSIONS, OPERATORS, INVENTORIES):
+            try:
+                await delete(CRDS, crd.name, None, wait=True)
+            except StillThere as error:
+                raise CliError(f"{error}; {_HELD}") from None
+    for obj in objects:
+        kind, metadata = kind_of(obj), obj["metadata"]
+        # A reconciler that runs would create its Lease again, a webhook its Secrets.
+        waits = kind == DEPLOYMENTS
+        await delete(kind, metadata["name"], metadata.get("namespace"), wait=waits)
+    for kind, name in _NOT_IN_MANIFESTS if objects else ():
+        await delete(kind, name, options.namespace)
     if not removal.crds and not removal.dry_run:
         talk(_what_stays(options, instances))
 
 
 def _rank(obj: JsonObject) -> int:
     """Return the place in the order: webhook configurations, then Deployments, RBAC last."""
+    # The services need their rights until they have stopped.
     first = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration", DEPLOYMENTS.kind)
     last = ("RoleBinding", "Role", "ClusterRoleBinding", "ClusterRole", "ServiceAccount")
     kind = obj["kind"]
     if kind in first:
         return first.index(kind)
     return len(first) + 1 + last.index(kind) if kind in last else len(first)
-
-
-async def _instances(client: Client) -> int:
-    try:
-        return len((await client.list(INSTANCES, metadata_only=True)).items)
-    except (NotFound, Forbidden):
-        return 0
 
 
 async def _ask(options: Options, removal: Removal, instances: int) -> None:
@@ -123,38 +133,20 @@ def _what_stays(options: Options, instances: int) -> str:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Removing:
-    client: Client
-    options: Options
-    removal: Removal
-
-    async def crds(self) -> None:
-        # Instances first: their cleanup plans need their OperatorVersions, their ends Inventories.
-        for kind in (INSTANCES, OPERATOR_VERSIONS, OPERATORS, INVENTORIES):
-            try:
-                await self._remove(CRDS, kind.name, None, wait=True)
-            except StillThere as error:
-                raise CliError(f"{error}; {_HELD}") from None
-
-    async def objects(self, objects: list[JsonObject]) -> None:
-        for obj in objects:
-            kind, metadata = kind_of(obj), obj["metadata"]
-            # A reconciler that runs would create its Lease again, a webhook its Secrets.
-            waits = kind == DEPLOYMENTS
-            await self._remove(kind, metadata["name"], metadata.get("namespace"), wait=waits)
-        for kind, name in _NOT_IN_MANIFESTS if objects else ():
-            await self._remove(kind, name, self.options.namespace)
-
-    async def _remove(
-        self, kind: Resource, name: str, namespace: str | None, *, wait: bool = False
-    ) -> None:
-        if self.removal.dry_run:
-            if await find(self.client, kind, name, namespace) is not None:
-                say(f"{named(kind, name)} deleted (dry run)")
-            return
-        if await remove(self.client, kind, name, namespace) is None:
-            return
+async def _delete(
+    client: Client,
+    options: Options,
+    removal: Removal,
+    kind: Resource,
+    name: str,
+    namespace: str | None,
+    *,
+    wait: bool = False,
+) -> None:
+    if removal.dry_run:
+        if await find(client, kind, name, namespace) is not None:
+            say(f"{named(kind, name)} deleted (dry run)")
+    elif await remove(client, kind, name, namespace) is not None:
         if wait:
-            await until_gone(self.client, kind, name, namespace, self.options.wait_seconds)
+            await until_gone(client, kind, name, namespace, options.wait_seconds)
         say(f"{named(kind, name)} deleted")

@@ -10,7 +10,7 @@ from kubectl_kudo.session.errors import CliError, ExitCode, describe
 from kubectl_kudo.session.kinds import INSTANCES
 from kubectl_kudo.session.output import JsonObject, say
 from kubectl_kudo.setup.checks import helm_release, in_other_namespaces, other_certificate
-from kubectl_kudo.setup.cluster import RECONCILER, WEBHOOK, find, find_like, kind_of, named, until
+from kubectl_kudo.setup.cluster import RECONCILER, WEBHOOK, find, kind_of, named, until
 from kubectl_kudo.setup.manifests import read_manifests
 from kubectl_kudo.setup.options import Options
 from kubectl_kudo.setup.original import find_original
@@ -30,7 +30,13 @@ async def verify(client: Client, options: Options, *, wait: bool) -> None:
         CliError: it does not; the text lists what is wrong. Or KUDO was installed otherwise, with
             objects that differ from these manifests without being wrong.
     """
-    await _check_ours(client, options.namespace)
+    release = await helm_release(client, options.namespace)
+    if release is not None:
+        test = f"helm test {release.name} --namespace={release.namespace}"
+        raise CliError(f"KUDO was installed by Helm, as release {release.name}: `{test}` checks it")
+    others = await in_other_namespaces(client, options.namespace)
+    if others:
+        raise CliError(others[0])
 
     async def problem() -> str:
         return "\n  ".join(await _problems(client, options))
@@ -41,43 +47,28 @@ async def verify(client: Client, options: Options, *, wait: bool) -> None:
     say(f"✅ KUDO is installed in namespace {options.namespace} as it should be, and works")
 
 
-async def _check_ours(client: Client, namespace: str) -> None:
-    release = await helm_release(client, namespace)
-    if release is not None:
-        test = f"helm test {release.name} --namespace={release.namespace}"
-        raise CliError(f"KUDO was installed by Helm, as release {release.name}: `{test}` checks it")
-    others = await in_other_namespaces(client, namespace)
-    if others:
-        raise CliError(others[0])
-
-
 async def _problems(client: Client, options: Options) -> list[str]:
     other = await other_certificate(client, options)
     if other:
         return [other]
-    found = [
-        problem
-        for obj in read_manifests(options).all()
-        for problem in await _problems_of(client, obj)
-    ]
+    problems: list[str] = []
+    for desired in read_manifests(options).all():
+        kind, metadata = kind_of(desired), desired["metadata"]
+        name = named(kind, metadata["name"])
+        live = await find(client, kind, metadata["name"], metadata.get("namespace"))
+        unserved = await not_established(client, metadata["name"]) if kind == CRDS else ""
+        if unserved:
+            problems.append(unserved)
+        elif live is None:
+            problems.append(f"{name} is not installed")
+        else:
+            problems += [f"{name} differs: {text}" for text in differences(desired, live)]
     original = await find_original(client, options.namespace)
     if original is not None:
-        found.append(f"KUDO 0.19 is installed, too: {original}")
+        problems.append(f"KUDO 0.19 is installed, too: {original}")
     # Where objects are missing or differ, that is why it does not work.
-    more = "" if found else await not_working(client, options.namespace)
-    return [*found, more] if more else found
-
-
-async def _problems_of(client: Client, desired: JsonObject) -> list[str]:
-    kind, name = kind_of(desired), desired["metadata"]["name"]
-    live = await find_like(client, desired)
-    if kind == CRDS:
-        unserved = await not_established(client, name)
-        if unserved:
-            return [unserved]
-    if live is None:
-        return [f"{named(kind, name)} is not installed"]
-    return [f"{named(kind, name)} differs: {text}" for text in differences(desired, live)]
+    more = "" if problems else await not_working(client, options.namespace)
+    return [*problems, more] if more else problems
 
 
 def differences(desired: Any, live: Any, path: str = "") -> Iterator[str]:
@@ -108,57 +99,11 @@ def _shown(value: Any) -> str:
 async def not_working(client: Client, namespace: str) -> str:
     """Return why KUDO does not work; empty if it does."""
     for name in (WEBHOOK, RECONCILER):
-        found = await unavailable(client, name, namespace)
-        if found:
-            return found
-    return await webhook_not_called(client, namespace)
-
-
-async def not_established(client: Client, name: str) -> str:
-    """Return why a CRD is not served; empty if it is."""
-    found = await find(client, CRDS, name)
-    if found is None:
-        return f"CRD {name} is not installed"
-    if found["metadata"].get("deletionTimestamp"):
-        return f"CRD {name} is being deleted, and its objects with it"
-    conditions = (found.get("status") or {}).get("conditions") or []
-    held = {condition["type"] for condition in conditions if condition["status"] == "True"}
-    return "" if "Established" in held else f"CRD {name} is not established"
-
-
-async def unavailable(client: Client, name: str, namespace: str) -> str:
-    """Return why a Deployment is not rolled out; empty if it is."""
-    found = await find(client, DEPLOYMENTS, name, namespace)
-    what = named(DEPLOYMENTS, name)
-    if found is None:
-        return f"{what} is not installed"
-    status = found.get("status") or {}
-    if status.get("observedGeneration", 0) < found["metadata"]["generation"]:
-        return f"{what} is being updated"
-    desired = found["spec"].get("replicas", 1)
-    counts = {key: status.get(f"{key}Replicas", 0) for key in ("available", "updated")}
-    if min(counts.values()) >= desired and status.get("replicas", 0) == desired:
-        return ""
-    if status.get("replicas", 0) > desired and min(counts.values()) >= desired:
-        return f"{what}: pods of the previous version still exist"
-    ready, failure = min(counts.values()), _replica_failure(status)
-    return f"{what}: {ready} of {desired} replicas are available{failure}"
-
-
-def _replica_failure(status: JsonObject) -> str:
-    """Return why pods cannot be created: a quota, a rule of admission."""
-    for condition in status.get("conditions") or []:
-        if condition["type"] == "ReplicaFailure" and condition["status"] == "True":
-            return f"; {condition.get('message', '')}"
-    return ""
-
-
-async def webhook_not_called(client: Client, namespace: str) -> str:
-    """Return why the API server does not call the webhook; empty if it does.
-
-    Creates an Instance of an OperatorVersion that does not exist, as a dry run, which stores
-    nothing: only the webhook denies it.
-    """
+        problem = await unavailable(client, name, namespace)
+        if problem:
+            return problem
+    # An Instance of an OperatorVersion that does not exist, as a dry run, which stores nothing:
+    # only the webhook denies it.
     instance: JsonObject = {
         "apiVersion": API_VERSION,
         "kind": "Instance",
@@ -171,6 +116,46 @@ async def webhook_not_called(client: Client, namespace: str) -> str:
         denied = error.reason == "OperatorVersionNotFound" and _HOOK in error.message
         return "" if denied else describe(error) or ""
     return "the API server does not call the webhook: its configuration is missing or empty"
+
+
+async def not_established(client: Client, name: str) -> str:
+    """Return why a CRD is not served; empty if it is."""
+    crd = await find(client, CRDS, name)
+    if crd is None:
+        return f"CRD {name} is not installed"
+    if crd["metadata"].get("deletionTimestamp"):
+        return f"CRD {name} is being deleted, and its objects with it"
+    conditions = (crd.get("status") or {}).get("conditions") or []
+    held = {condition["type"] for condition in conditions if condition["status"] == "True"}
+    return "" if "Established" in held else f"CRD {name} is not established"
+
+
+async def unavailable(client: Client, name: str, namespace: str) -> str:
+    """Return why a Deployment is not rolled out; empty if it is."""
+    deployment = await find(client, DEPLOYMENTS, name, namespace)
+    what = named(DEPLOYMENTS, name)
+    if deployment is None:
+        return f"{what} is not installed"
+    status = deployment.get("status") or {}
+    # An older generation: the counts below are those of the former pod template.
+    if status.get("observedGeneration", 0) < deployment["metadata"]["generation"]:
+        return f"{what} is being updated"
+    desired = deployment["spec"].get("replicas", 1)
+    counts = {key: status.get(f"{key}Replicas", 0) for key in ("available", "updated")}
+    if min(counts.values()) >= desired and status.get("replicas", 0) == desired:
+        return ""
+    if status.get("replicas", 0) > desired and min(counts.values()) >= desired:
+        return f"{what}: pods of the previous version still exist"
+    # Why pods cannot be created: a quota, a rule of admission.
+    failure = next(
+        (
+            f"; {condition.get('message', '')}"
+            for condition in status.get("conditions") or []
+            if condition["type"] == "ReplicaFailure" and condition["status"] == "True"
+        ),
+        "",
+    )
+    return f"{what}: {min(counts.values())} of {desired} replicas are available{failure}"
 
 
 async def trouble_of_pods(client: Client, name: str, namespace: str) -> str:
@@ -198,6 +183,6 @@ def _trouble(pod: JsonObject) -> list[str]:
         if condition["type"] == "PodScheduled" and condition["status"] == "False"
     ]
     return [
-        f"pod {name}: {found.get('reason', '')} {found.get('message', '')}".rstrip()
-        for found in (*unscheduled, *waiting)
+        f"pod {name}: {state.get('reason', '')} {state.get('message', '')}".rstrip()
+        for state in (*unscheduled, *waiting)
     ]
