@@ -11,6 +11,12 @@ from kudo.admission.tenancy import DEFAULT_ACCOUNT, Tenancy, account_of
 from kudo.api import Instance
 from kudo.api.names import ANNOTATION_SERVICE_ACCOUNT
 
+DEFAULT_NAMESPACE: Final = "kudo-system"
+RECONCILER: Final = "kudo-reconciler"
+_OURS: Final = "app.kubernetes.io/part-of=kudo"
+_FLAG: Final = "--tenancy="
+_MODES: Final = frozenset({"strict", "compat"})
+
 
 def role_name(instance: str) -> str:
     """Return the name of an Instance's Role and RoleBinding."""
@@ -20,10 +26,6 @@ def role_name(instance: str) -> str:
 def cluster_role_name(namespace: str, instance: str) -> str:
     """Return a name that no two Instances share: names of Instances contain no colon."""
     return f"kudo:{namespace}:{instance}"
-
-
-_FLAG: Final = "--tenancy="
-_MODES: Final = frozenset({"strict", "compat"})
 
 
 def pod_spec(deployment: JsonObject) -> JsonObject:
@@ -36,14 +38,10 @@ def pod_spec(deployment: JsonObject) -> JsonObject:
 def mode_of(deployment: JsonObject) -> str:
     """Return the mode of a reconciler; empty if its release knows none."""
     pod = pod_spec(deployment)
-    arguments = [str(text) for one in pod.get("containers") or [] for text in one.get("args") or []]
+    arguments = [str(text) for c in pod.get("containers") or [] for text in c.get("args") or []]
     modes = [text.removeprefix(_FLAG) for text in arguments if text.startswith(_FLAG)]
+    # Of a flag that is given twice the last counts, as for the reconciler.
     return modes[-1] if modes and modes[-1] in _MODES else ""
-
-
-DEFAULT_NAMESPACE = "kudo-system"
-RECONCILER = "kudo-reconciler"
-_OURS = "app.kubernetes.io/part-of=kudo"
 
 
 @dataclass(slots=True)
@@ -52,22 +50,22 @@ class Accounts:
 
     Attributes:
         client: Reads Namespaces, each once.
-        told: Whether the user was told that they may not be read.
+        has_warned: Whether the user knows that they may not be read.
     """
 
     client: Client
-    told: bool = False
+    has_warned: bool = False
     _defaults: dict[str, str | None] = field(default_factory=dict)
 
     async def of(self, instance: Instance) -> str:
         """Return the account that an Instance acts as in strict mode."""
-        default = await self._default(instance.metadata.namespace)
-        return account_of(instance, Tenancy.STRICT, default) or DEFAULT_ACCOUNT
-
-    async def _default(self, namespace: str) -> str | None:
+        namespace = instance.metadata.namespace
         if namespace not in self._defaults:
-            self._defaults[namespace] = _annotation(await self._read(namespace))
-        return self._defaults[namespace]
+            metadata = (await self._read(namespace)).get("metadata") or {}
+            account = (metadata.get("annotations") or {}).get(ANNOTATION_SERVICE_ACCOUNT)
+            self._defaults[namespace] = str(account) if account else None
+        default = self._defaults[namespace]
+        return account_of(instance, Tenancy.STRICT, default) or DEFAULT_ACCOUNT
 
     async def _read(self, namespace: str) -> JsonObject:
         try:
@@ -75,20 +73,14 @@ class Accounts:
         except NotFound:
             return {}
         except Forbidden:
-            if not self.told:
+            if not self.has_warned:
                 talk(
                     f"You may not read namespace {namespace}: instances that name no account are "
                     f"taken to act as {DEFAULT_ACCOUNT}; an annotation {ANNOTATION_SERVICE_ACCOUNT}"
                     " of the namespace would say otherwise."
                 )
-            self.told = True
+            self.has_warned = True
             return {}
-
-
-def _annotation(namespace: JsonObject) -> str | None:
-    annotations = (namespace.get("metadata") or {}).get("annotations") or {}
-    found = annotations.get(ANNOTATION_SERVICE_ACCOUNT)
-    return str(found) if found else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,15 +101,16 @@ class Reconciler:
 async def reconciler_of(client: Client, named: str = "") -> Reconciler:
     """Return the reconciler of the named namespace, else the one that is in the cluster."""
     try:
-        found = await installed_reconciler(client, named)
+        installed = await installed_reconciler(client, named)
     except (Forbidden, ValueError):
         if not named:
             talk(
                 "You may not list Deployments, so KUDO is taken to be in namespace "
                 f"{DEFAULT_NAMESPACE}; name another one with --kudo-namespace"
             )
-        return Reconciler(named or DEFAULT_NAMESPACE)
-    return found or Reconciler(named or DEFAULT_NAMESPACE)
+        installed = None
+    # It may run outside of the cluster, as on the machine of a developer.
+    return installed or Reconciler(named or DEFAULT_NAMESPACE)
 
 
 async def installed_reconciler(client: Client, namespace: str = "") -> Reconciler | None:
@@ -126,11 +119,10 @@ async def installed_reconciler(client: Client, namespace: str = "") -> Reconcile
     Raises:
         Forbidden: the user may not list Deployments there.
     """
-    found = await client.list(DEPLOYMENTS, namespace=namespace or None, label_selector=_OURS)
-    ours = (_reconciler(obj) for obj in found.items if obj["metadata"]["name"] == RECONCILER)
-    return next(ours, None)
-
-
-def _reconciler(deployment: JsonObject) -> Reconciler:
-    account = pod_spec(deployment).get("serviceAccountName") or RECONCILER
-    return Reconciler(deployment["metadata"]["namespace"], account, mode_of(deployment))
+    page = await client.list(DEPLOYMENTS, namespace=namespace or None, label_selector=_OURS)
+    for deployment in page.items:
+        metadata = deployment["metadata"]
+        if metadata["name"] == RECONCILER:
+            account = pod_spec(deployment).get("serviceAccountName") or RECONCILER
+            return Reconciler(metadata["namespace"], account, mode_of(deployment))
+    return None

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from itertools import islice, product
 
 from kubectl_kudo.accounts.actors import Accounts, Reconciler
-from kubectl_kudo.accounts.rights import Known, RightsInCluster, Versions
+from kubectl_kudo.accounts.rights import NewVersions, RightsInCluster, Versions
 from kubectl_kudo.session.cells import printable
 from kubectl_kudo.session.errors import CliError, ExitCode, describe
 from kubectl_kudo.session.output import JsonObject
@@ -23,7 +23,7 @@ from kubeio.resource import Resource
 from kudo.admission.tenancy import is_granted, is_reserved
 from kudo.api import Instance
 from kudo.api.names import ANNOTATION_ALLOW_FROM
-from kudo.permissions import Rights, Rule
+from kudo.permissions import Rule
 
 _GROUP = "authorization.k8s.io"
 _REVIEWS = Resource(_GROUP, "v1", "SubjectAccessReview", "subjectaccessreviews", namespaced=False)
@@ -32,6 +32,15 @@ _LOCAL_REVIEWS = Resource(
 )
 _AT_ONCE = 10
 """Reviews that are asked at the same time."""
+_LONGEST = 200
+_MOST_QUESTIONS = 2000
+_IMPERSONATE = (
+    ("impersonate", ""),
+    # Kubernetes 1.36 and later.
+    ("impersonate:serviceaccount", "authentication.k8s.io"),
+)
+"""Verbs and groups of which one is enough."""
+_NOT_IMPERSONATED = "impersonation: KUDO may not act as this account"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -126,8 +135,8 @@ class Reviews:
         Raises:
             CliError: the user may not ask.
         """
-        answers = await asyncio.gather(*(self.allowed(account, one) for one in questions))
-        return [one for one, allowed in zip(questions, answers, strict=True) if not allowed]
+        answers = await asyncio.gather(*(self.allowed(account, each) for each in questions))
+        return [each for each, allowed in zip(questions, answers, strict=True) if not allowed]
 
     async def allowed(self, account: Account, question: Question) -> bool:
         """Return whether an account may do something.
@@ -146,6 +155,7 @@ class Reviews:
         try:
             return await self._answer(_REVIEWS, spec, None)
         except Forbidden as error:
+            # Only in a namespace an admin of it may ask.
             if not question.namespace:
                 raise _may_not_ask(_REVIEWS, "in the cluster") from error
         try:
@@ -168,18 +178,6 @@ def _may_not_ask(kind: Resource, where: str) -> CliError:
     )
 
 
-NOTHING: Known = {}
-_LONGEST = 200
-_MOST_QUESTIONS = 2000
-_IMPERSONATE = (
-    ("impersonate", ""),
-    # Kubernetes 1.36 and later.
-    ("impersonate:serviceaccount", "authentication.k8s.io"),
-)
-"""Verbs and groups of which one is enough."""
-_NOT_IMPERSONATED = "impersonation: KUDO may not act as this account"
-
-
 @dataclass(slots=True)
 class Finding:
     """What the account of one Instance lacks.
@@ -200,7 +198,7 @@ class Finding:
 
     @property
     def lacks_impersonation(self) -> bool:
-        return any(one.startswith(_NOT_IMPERSONATED) for one in self.lacks)
+        return any(text.startswith(_NOT_IMPERSONATED) for text in self.lacks)
 
     def to_data(self) -> JsonObject:
         return {
@@ -235,37 +233,65 @@ class Checker:
         rights = RightsInCluster(client, versions)
         return cls(session, versions, rights, Accounts(client), Reviews(client), kudo, account)
 
-    async def check(self, instance: Instance, known: Known = NOTHING) -> Finding:
+    async def check(self, instance: Instance, new_versions: NewVersions) -> Finding:
         """Return what an Instance lacks.
 
         Args:
             instance: The Instance, which may not exist yet.
-            known: OperatorVersions that are not in the cluster yet.
+            new_versions: OperatorVersions that are not in the cluster yet.
         """
         metadata = instance.metadata
         account = Account(metadata.namespace, self.account or await self.accounts.of(instance))
         finding = Finding(metadata.namespace, metadata.name, account.name)
         if self.check_form(account, finding):
-            await self._check_exists(account, finding)
+            try:
+                await self.session.client.get(
+                    SERVICE_ACCOUNTS, account.name, namespace=account.namespace
+                )
+            except NotFound:
+                finding.lack(f"service account {account.name}: it does not exist")
+            except Forbidden:
+                finding.notes.append("you may not read its account, which may not exist")
             await self.check_impersonation(account, finding)
         try:
-            await self._check_version(instance, known, account, finding)
+            await self._check_version(instance, new_versions, account, finding)
         except Forbidden as error:
             finding.lack(f"an operatorversion that you may read: {describe(error)}")
         return finding
 
     async def _check_version(
-        self, instance: Instance, known: Known, account: Account, finding: Finding
+        self, instance: Instance, new_versions: NewVersions, account: Account, finding: Finding
     ) -> None:
-        await self._check_reference(instance, finding)
         key = instance.operator_version_key
-        version = known.get(key) or await self.versions.find(key)
+        owner, name = key
+        wire = await self.versions.wire(key)
+        annotations = (wire or {"metadata": {}})["metadata"].get("annotations")
+        if wire is not None and not is_granted(annotations, owner, finding.namespace):
+            finding.lack(
+                f"a grant: operatorversion {owner}/{name} has no annotation "
+                f"{ANNOTATION_ALLOW_FROM} for namespace {finding.namespace}"
+            )
+        version = new_versions.get(key) or await self.versions.find(key)
         if version is None:
             finding.lack("its operatorversion: " + printable("/".join(key)))
             return
-        rights = await self.rights.of(version, instance, known)
+        rights = await self.rights.of(version, instance, new_versions)
         finding.notes += rights.notes
-        await self._check_rights(account, rights, finding)
+        questions = (
+            question
+            for rules, place in ((rights.namespaced, account.namespace), (rights.cluster, ""))
+            for rule in rules
+            for question in questions_of(rule, place)
+        )
+        # Each is a request, and who writes the package decides how many there are.
+        asked = [*islice(questions, _MOST_QUESTIONS)]
+        if len(asked) == _MOST_QUESTIONS:
+            finding.notes.append(f"only the first {_MOST_QUESTIONS} rights were checked")
+        verbs: dict[str, list[str]] = {}
+        for question in await self.reviews.lacking(account, asked):
+            verbs.setdefault(question.target, []).append(question.verb)
+        for target, missing in verbs.items():
+            finding.lack(f"{','.join(missing)} {target}")
 
     def check_form(self, account: Account, finding: Finding) -> bool:
         """Check that KUDO acts as accounts of the namespace, and that there can be such an account.
@@ -291,40 +317,3 @@ class Checker:
             if await self.reviews.allowed(reconciler, asked):
                 return
         finding.lack(f"{_NOT_IMPERSONATED} (kubectl kudo rbac -n {account.namespace})")
-
-    async def _check_exists(self, account: Account, finding: Finding) -> None:
-        try:
-            await self.session.client.get(
-                SERVICE_ACCOUNTS, account.name, namespace=account.namespace
-            )
-        except NotFound:
-            finding.lack(f"service account {account.name}: it does not exist")
-        except Forbidden:
-            finding.notes.append("you may not read its account, which may not exist")
-
-    async def _check_reference(self, instance: Instance, finding: Finding) -> None:
-        owner, name = instance.operator_version_key
-        wire = await self.versions.wire((owner, name))
-        annotations = (wire or {"metadata": {}})["metadata"].get("annotations")
-        if wire is not None and not is_granted(annotations, owner, finding.namespace):
-            finding.lack(
-                f"a grant: operatorversion {owner}/{name} has no annotation "
-                f"{ANNOTATION_ALLOW_FROM} for namespace {finding.namespace}"
-            )
-
-    async def _check_rights(self, account: Account, rights: Rights, finding: Finding) -> None:
-        asked = [*islice(_questions(rights, account.namespace), _MOST_QUESTIONS)]
-        if len(asked) == _MOST_QUESTIONS:
-            finding.notes.append(f"only the first {_MOST_QUESTIONS} rights were checked")
-        verbs: dict[str, list[str]] = {}
-        for question in await self.reviews.lacking(account, asked):
-            verbs.setdefault(question.target, []).append(question.verb)
-        for target, missing in verbs.items():
-            finding.lack(f"{','.join(missing)} {target}")
-
-
-def _questions(rights: Rights, namespace: str) -> Iterator[Question]:
-    for rule in rights.namespaced:
-        yield from questions_of(rule, namespace)
-    for rule in rights.cluster:
-        yield from questions_of(rule, "")

@@ -5,7 +5,7 @@ user, after dry runs of all of them: who may not give the rights changes nothing
 """
 
 import json
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import chain, repeat
@@ -32,6 +32,9 @@ from kudo.permissions import Rights, Rule, described, escalations
 _MOST_SOURCES = 10
 _LONGEST = 500
 _RBAC = "rbac.authorization.k8s.io"
+_SHOWN = 3
+"""Sources of a right that an error names."""
+_BINDINGS = frozenset({ROLE_BINDINGS, CLUSTER_ROLE_BINDINGS})
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,16 +72,20 @@ def documents_of(owner: Owner, rights: Rights) -> list[Document]:
 
     The account `default` exists in every namespace, so there is no document for it.
     """
-    found = []
+    documents = []
     if owner.account != DEFAULT_ACCOUNT:
-        found.append(Document(SERVICE_ACCOUNTS, _object(SERVICE_ACCOUNTS, owner.account, owner)))
+        account = _object(SERVICE_ACCOUNTS, owner.account, owner)
+        documents.append(Document(SERVICE_ACCOUNTS, account))
     if rights.namespaced:
-        found += _pair(ROLES, ROLE_BINDINGS, role_name(owner.instance), rights.namespaced, owner)
+        name = role_name(owner.instance)
+        documents += _pair(ROLES, ROLE_BINDINGS, name, rights.namespaced, owner)
     if rights.cluster:
         comments = ("These rights hold in the whole cluster. An administrator has to apply them.",)
         name = cluster_role_name(owner.namespace, owner.instance)
-        found += _pair(CLUSTER_ROLES, CLUSTER_ROLE_BINDINGS, name, rights.cluster, owner, comments)
-    return found
+        documents += _pair(
+            CLUSTER_ROLES, CLUSTER_ROLE_BINDINGS, name, rights.cluster, owner, comments
+        )
+    return documents
 
 
 def impersonator(namespace: str, reconciler: Reconciler) -> Document:
@@ -127,35 +134,24 @@ def _object(kind: Resource, name: str, owner: Owner) -> JsonObject:
 
 def text_of(documents: Iterable[Document], notes: Iterable[str] = ()) -> str:
     """Return a stream of YAML documents; the notes are comments above them."""
-    head = "".join(f"# Note: {printable(note, _LONGEST)}\n" for note in notes)
-    return head + "".join(map(_document, documents))
-
-
-def _document(document: Document) -> str:
-    comments = "".join(f"# {printable(text, _LONGEST)}\n" for text in document.comments)
-    rest = {key: value for key, value in document.object.items() if key != "rules"}
-    rules = "".join(map(_rule, document.rules))
-    return f"---\n{comments}{dump(rest)}" + (f"rules:\n{rules}" if rules else "")
+    text = "".join(f"# Note: {printable(note, _LONGEST)}\n" for note in notes)
+    for document in documents:
+        comments = "".join(f"# {printable(text, _LONGEST)}\n" for text in document.comments)
+        rest = {key: value for key, value in document.object.items() if key != "rules"}
+        rules = "".join(map(_rule, document.rules))
+        text += f"---\n{comments}{dump(rest)}" + (f"rules:\n{rules}" if rules else "")
+    return text
 
 
 def _rule(rule: Rule) -> str:
+    sources = [*rule.sources[:_MOST_SOURCES]]
+    if len(rule.sources) > _MOST_SOURCES:
+        sources.append(f"and {len(rule.sources) - _MOST_SOURCES} more")
     # Texts of packages are in comments, too: `printable` keeps each in one line.
-    comments = "".join(f"  # {printable(text, _LONGEST)}\n" for text in _sources(rule))
+    comments = "".join(f"  # {printable(source, _LONGEST)}\n" for source in sources)
     # A list of JSON is one of YAML, and takes one line.
     fields = (f"{key}: {json.dumps(values)}" for key, values in rule.to_wire().items())
     return comments + "".join(map("{}{}\n".format, chain(["  - "], repeat("    ")), fields))
-
-
-def _sources(rule: Rule) -> Iterator[str]:
-    yield from rule.sources[:_MOST_SOURCES]
-    more = len(rule.sources) - _MOST_SOURCES
-    if more > 0:
-        yield f"and {more} more"
-
-
-_SHOWN = 3
-"""Sources of a right that an error names."""
-_BINDINGS = frozenset({ROLE_BINDINGS, CLUSTER_ROLE_BINDINGS})
 
 
 @dataclass(slots=True)
@@ -222,6 +218,7 @@ class Giving:
         """
         for document in self.documents:
             there = await self._find(document)
+            # An account that exists is left as it is: nothing of it gives rights.
             if there is not None and document.kind is SERVICE_ACCOUNTS:
                 continue
             try:
@@ -252,7 +249,16 @@ class Giving:
         if self.session.report.dry:
             return
         while self._replaced:
-            await self._restore(*self._replaced.pop())
+            # The Instance keeps its former version, whose plans would lack rights otherwise. With
+            # the resourceVersion of our write: what somebody has changed since is left.
+            document, before, made = self._replaced.pop()
+            metadata = {
+                **document.object["metadata"],
+                "resourceVersion": made["metadata"]["resourceVersion"],
+            }
+            target = {**document.object, "metadata": metadata, "rules": before.get("rules") or []}
+            with suppress(ApiError):  # changed by somebody else, or the user may not grant them
+                await self.session.client.apply(document.kind, target, field_manager=FIELD_MANAGER)
         while self._created:
             kind, made = self._created.pop()
             metadata = made["metadata"]
@@ -263,19 +269,6 @@ class Giving:
                     namespace=metadata.get("namespace"),
                     uid=metadata["uid"],
                 )
-
-    async def _restore(self, document: Document, before: JsonObject, made: JsonObject) -> None:
-        """Apply the former rules of a Role if nobody has changed it since.
-
-        The Instance keeps its former version, whose plans would lack rights otherwise.
-        """
-        metadata = {
-            **document.object["metadata"],
-            "resourceVersion": made["metadata"]["resourceVersion"],
-        }
-        target = {**document.object, "metadata": metadata, "rules": before.get("rules") or []}
-        with suppress(ApiError):  # changed by somebody else, or the user may not grant them
-            await self.session.client.apply(document.kind, target, field_manager=FIELD_MANAGER)
 
     async def _find(self, document: Document) -> JsonObject | None:
         metadata = document.object["metadata"]
@@ -306,14 +299,17 @@ class Giving:
 
 def check_escalation(owner: Owner, rights: Rights, *, allowed: bool) -> None:
     """Raise CliError if rights let an account get more and the user has not agreed to that."""
-    found = [] if allowed else escalations(rights)
-    if not found:
+    dangers = [] if allowed else escalations(rights)
+    if not dangers:
         return
     head = (
         f"the plans of instance {owner.namespace}/{owner.instance} need rights with which account "
         f"{owner.account} could get more:"
     )
-    lines = [printable(f"{one} ({', '.join(one.rule.sources[:_SHOWN])})", 500) for one in found]
+    lines = [
+        printable(f"{danger} ({', '.join(danger.rule.sources[:_SHOWN])})", _LONGEST)
+        for danger in dangers
+    ]
     advice = (
         "nothing was changed; if you trust the package like an administrator, give them with "
         "--allow-escalation"

@@ -1,7 +1,7 @@
 """The rights that the plans of an Instance need, with kinds and children looked up in a cluster."""
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from pydantic import ValidationError
 
@@ -18,7 +18,7 @@ _SECONDS = 20.0
 """Time for the rendering of one Instance and its children."""
 _MOST_VERSIONS = 100
 
-Known = Mapping[VersionKey, OperatorVersion]
+NewVersions = Mapping[VersionKey, OperatorVersion]
 
 
 class RightsInCluster:
@@ -33,45 +33,45 @@ class RightsInCluster:
         self._discovery = Discovery(client)
         self._versions = versions
 
-    async def of(self, version: OperatorVersion, instance: Instance, known: Known) -> Rights:
+    async def of(
+        self, version: OperatorVersion, instance: Instance, new_versions: NewVersions
+    ) -> Rights:
         """Return the rights that all plans of an Instance and its children need.
 
         Args:
             version: Its OperatorVersion.
             instance: The Instance.
-            known: OperatorVersions that are not in the cluster yet.
+            new_versions: OperatorVersions that are not in the cluster yet.
         """
-        found = await self._below(version, known)
-        needs = _needs(version, instance, found)
-        return rights_of(needs, await self._served(needs.kinds()))
-
-    async def _below(self, version: OperatorVersion, known: Known) -> Known:
-        """Return the OperatorVersions of children, and of theirs."""
-        found: dict[VersionKey, OperatorVersion] = {}
-        missing: set[VersionKey] = set()
-        waiting = [one.version for one in dependencies_of(version)]
-        while waiting and len(found) < _MOST_VERSIONS:
-            key = waiting.pop()
-            if key in found or key in missing:
-                continue
-            below = known.get(key) or await self._versions.find(key)
-            if below is None:
-                missing.add(key)
-            else:
-                found[key] = below
-                waiting += [one.version for one in dependencies_of(below)]
-        return found
-
-    async def _served(self, kinds: Iterable[Kind]) -> dict[Kind, Served]:
-        found = {}
-        asked = (one for kind in kinds for one in (kind, successor(kind)) if one is not None)
-        for kind in dict.fromkeys(asked):
+        needs = _needs(version, instance, await self._children(version, new_versions))
+        served: dict[Kind, Served] = {}
+        # A kind that is not served any more may live on in a newer version of its group.
+        kinds = (k for kind in needs.kinds() for k in (kind, successor(kind)) if k is not None)
+        for kind in dict.fromkeys(kinds):
             try:
-                served = await self._discovery.resolve(*kind)
+                resource = await self._discovery.resolve(*kind)
             except (UnknownKind, ValueError):
                 continue
-            found[kind] = Served(served.group, served.plural, served.namespaced)
-        return found
+            served[kind] = Served(resource.group, resource.plural, resource.namespaced)
+        return rights_of(needs, served)
+
+    async def _children(self, version: OperatorVersion, new_versions: NewVersions) -> NewVersions:
+        """Return the OperatorVersions of children, and of theirs."""
+        children: dict[VersionKey, OperatorVersion] = {}
+        missing: set[VersionKey] = set()
+        waiting = [dependency.version for dependency in dependencies_of(version)]
+        # Bounded: who writes OperatorVersions must not decide how long the command runs.
+        while waiting and len(children) < _MOST_VERSIONS:
+            key = waiting.pop()
+            if key in children or key in missing:
+                continue
+            child = new_versions.get(key) or await self._versions.find(key)
+            if child is None:
+                missing.add(key)
+            else:
+                children[key] = child
+                waiting += [dependency.version for dependency in dependencies_of(child)]
+        return children
 
 
 class Versions:
@@ -84,7 +84,13 @@ class Versions:
     async def wire(self, key: VersionKey) -> JsonObject | None:
         """Return an OperatorVersion as it is stored; None if there is none."""
         if key not in self._wires:
-            self._wires[key] = await self._read(key)
+            namespace, name = key
+            try:
+                wire = await self._client.get(OPERATOR_VERSIONS, name, namespace=namespace)
+            except (NotFound, ValueError):
+                # ValueError: no object can have this name, which a template has made.
+                wire = None
+            self._wires[key] = wire
         return self._wires[key]
 
     async def find(self, key: VersionKey) -> OperatorVersion | None:
@@ -95,19 +101,14 @@ class Versions:
         except ValidationError:
             return None
 
-    async def _read(self, key: VersionKey) -> JsonObject | None:
-        namespace, name = key
-        try:
-            return await self._client.get(OPERATOR_VERSIONS, name, namespace=namespace)
-        except (NotFound, ValueError):
-            return None
 
-
-def rights_without_cluster(version: OperatorVersion, instance: Instance, known: Known) -> Rights:
+def rights_without_cluster(
+    version: OperatorVersion, instance: Instance, new_versions: NewVersions
+) -> Rights:
     """Return the rights, with the table of built-in kinds instead of a cluster."""
-    return rights_of(_needs(version, instance, known), {})
+    return rights_of(_needs(version, instance, new_versions), {})
 
 
-def _needs(version: OperatorVersion, instance: Instance, known: Known) -> Needs:
+def _needs(version: OperatorVersion, instance: Instance, new_versions: NewVersions) -> Needs:
     end = time.monotonic() + _SECONDS
-    return needs_of(version, instance, known.get, expired=lambda: time.monotonic() > end)
+    return needs_of(version, instance, new_versions.get, expired=lambda: time.monotonic() > end)

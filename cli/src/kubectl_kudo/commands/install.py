@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 
 from kubectl_kudo.accounts.giving import Giving
-from kubectl_kudo.accounts.strict_check import check_strict
+from kubectl_kudo.accounts.rights_check import check_strict
 from kubectl_kudo.commands.upgrade import bring_to
 from kubectl_kudo.instances.new_instance import (
     check_absent,

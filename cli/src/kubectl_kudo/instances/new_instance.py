@@ -8,8 +8,13 @@ import asyncio
 from collections.abc import Sequence
 
 from kubectl_kudo.accounts.giving import Giving, Owner, check_escalation, documents_of, tell_rules
-from kubectl_kudo.accounts.rights import Known, RightsInCluster, Versions, rights_without_cluster
-from kubectl_kudo.accounts.strict_check import check_strict
+from kubectl_kudo.accounts.rights import (
+    NewVersions,
+    RightsInCluster,
+    Versions,
+    rights_without_cluster,
+)
+from kubectl_kudo.accounts.rights_check import check_strict
 from kubectl_kudo.packages.install_set import (
     InstallSet,
     as_declared,
@@ -148,7 +153,7 @@ def check_same_account(args: Args, before: JsonObject) -> None:
 
 
 async def giving_of(
-    session: Session, args: Args, version: OperatorVersion, instance: JsonObject, new: Known
+    session: Session, args: Args, version: OperatorVersion, instance: JsonObject, new: NewVersions
 ) -> Giving | None:
     """Return what gives the account of an Instance its rights; None without the flag.
 

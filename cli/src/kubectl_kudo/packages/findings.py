@@ -35,11 +35,8 @@ def located_message(finding: Finding) -> str:
     # Further lines of a message are indented, so that a name in it forges no finding.
     message = continued(finding.problem.message)
     place = word(finding.place.position or finding.problem.field)
-    return f"{message}  ({place}) [{finding.code}]{_suggested(finding)}"
-
-
-def _suggested(finding: Finding) -> str:
-    return f"\n    {word(finding.suggestion)}" if finding.suggestion else ""
+    suggestion = f"\n    {word(finding.suggestion)}" if finding.suggestion else ""
+    return f"{message}  ({place}) [{finding.code}]{suggestion}"
 
 
 def _data(findings: Sequence[Finding]) -> JsonObject:
@@ -91,11 +88,11 @@ def sarif(findings: Sequence[Finding], root: Path) -> JsonObject:
         root: The folder of the package; URIs are relative to the working directory.
     """
     codes = list(dict.fromkeys(finding.code for finding in findings))
-    driver = {
-        "name": "kubectl-kudo",
-        "semanticVersion": __version__,
-        "rules": [_rule(code) for code in codes],
-    }
+    rules: list[JsonObject] = [
+        {"id": code, "shortDescription": {"text": CODES[code]}} if code in CODES else {"id": code}
+        for code in codes
+    ]
+    driver = {"name": "kubectl-kudo", "semanticVersion": __version__, "rules": rules}
     results = [_result(finding, codes.index(finding.code), root) for finding in findings]
     run = {
         "tool": {"driver": driver},
@@ -105,28 +102,12 @@ def sarif(findings: Sequence[Finding], root: Path) -> JsonObject:
     return {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
 
 
-def _rule(code: str) -> JsonObject:
-    rule: JsonObject = {"id": code}
-    if code in CODES:
-        rule["shortDescription"] = {"text": CODES[code]}
-    return rule
-
-
 def _result(finding: Finding, rule: int, root: Path) -> JsonObject:
     text = finding.problem.message
     if finding.suggestion:
         text = f"{text}; {finding.suggestion}"
-    return {
-        "ruleId": finding.code,
-        "ruleIndex": rule,
-        "level": finding.severity.value,
-        "message": {"text": text},
-        "locations": [{"physicalLocation": _location(finding, root)}],
-    }
-
-
-def _location(finding: Finding, root: Path) -> JsonObject:
     place = finding.place
+    # Code scanning knows files by their paths in the checkout, where the command is run.
     path = Path(os.path.relpath(root / place.file))
     location: JsonObject = {
         "artifactLocation": {"uri": quote(path.as_posix(), errors="surrogateescape")}
@@ -136,4 +117,10 @@ def _location(finding: Finding, root: Path) -> JsonObject:
         if place.column:
             region["startColumn"] = place.column
         location["region"] = region
-    return location
+    return {
+        "ruleId": finding.code,
+        "ruleIndex": rule,
+        "level": finding.severity.value,
+        "message": {"text": text},
+        "locations": [{"physicalLocation": location}],
+    }

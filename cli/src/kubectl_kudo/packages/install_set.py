@@ -4,7 +4,7 @@
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -27,6 +27,10 @@ from kudo.parameters.check import check_value, missing_required
 from kudo.parameters.sources import with_plain_booleans
 from kudo.verification import softened, verify, verify_dependencies
 from kudo.verification.finding import OF_NEW_INSTANCES
+
+_VERSION: Final = re.compile(r"v?(\d+)(?:\.(\d+))?(?:\.\d+)?(?:[-+][0-9A-Za-z.+-]*)?", re.ASCII)
+
+MinorVersion = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +81,7 @@ def install_set_of(resolution: Resolution, namespace: str) -> InstallSet:
 def versions_of(install_set: InstallSet) -> dict[tuple[str, str], OperatorVersion]:
     """Return the OperatorVersions to install, by namespace and name."""
     versions = (objects.operator_version for objects in install_set.all)
-    return {(one.metadata.namespace, one.metadata.name): one for one in versions}
+    return {(version.metadata.namespace, version.metadata.name): version for version in versions}
 
 
 def checked_instance(install_set: InstallSet, name: str, values: dict[str, str]) -> JsonObject:
@@ -96,13 +100,8 @@ def checked_instance(install_set: InstallSet, name: str, values: dict[str, str])
 
 def as_declared(version: OperatorVersion, values: Mapping[str, str]) -> dict[str, str]:
     """Return the values as a version stores them: those of booleans as `true` and `false`."""
-    booleans = {one.name for one in version.parameters if one.value_type == "boolean"}
+    booleans = {p.name for p in version.parameters if p.value_type == "boolean"}
     return with_plain_booleans(booleans, values)
-
-
-_VERSION: Final = re.compile(r"v?(\d+)(?:\.(\d+))?(?:\.\d+)?(?:[-+][0-9A-Za-z.+-]*)?", re.ASCII)
-
-MinorVersion = tuple[int, int]
 
 
 def check_package(objects: PackageObjects) -> None:
@@ -111,10 +110,14 @@ def check_package(objects: PackageObjects) -> None:
     Raises:
         CliError: names are invalid, or the package lacks its version.
     """
-    problems = [
-        *_name("operator", objects.operator.metadata.name, "operator.yaml: name", MAX_LABEL),
-        *_package_version(objects.operator_version),
-    ]
+    operator, version = objects.operator, objects.operator_version
+    problems = list(_name("operator", operator.metadata.name, "operator.yaml: name", MAX_LABEL))
+    if version.spec.version:
+        where = "operator.yaml: operatorVersion, appVersion"
+        problems += _name("operatorversion", version.metadata.name, where, MAX_SUBDOMAIN)
+    else:
+        text = "the package does not name its version"
+        problems.append(Problem("VersionMissing", text, "operator.yaml: operatorVersion"))
     if problems:
         raise CliError(listed("the package cannot be installed:", problems), code=ExitCode.INVALID)
 
@@ -137,12 +140,21 @@ def check_instance(name: str, version: OperatorVersion, values: Mapping[str, str
         raise CliError(
             f"missing required parameters during installation: {names}", code=ExitCode.DENIED
         )
-    problems = [
-        *_name("instance", name, "--instance", MAX_LABEL),
-        *_undeclared(version, values),
-        *_invalid(version, values),
-        *_without_deploy(version),
-    ]
+    problems = list(_name("instance", name, "--instance", MAX_LABEL))
+    declared = [parameter.name for parameter in version.parameters]
+    for given in values:
+        if given not in declared:
+            listing = word(f"it declares {', '.join(declared) or 'none'}")
+            hint = did_you_mean(given, declared) or listing
+            text = f'parameter "{given}" is not declared by the package; {hint}'
+            problems.append(Problem("ParameterUnknown", text, f"spec.parameters[{given}]"))
+    for parameter in version.parameters:
+        problem = check_value(parameter, values.get(parameter.name, ""))
+        if problem is not None:
+            problems.append(problem)
+    if PLAN_DEPLOY not in version.plans:
+        text = f"the package has no '{PLAN_DEPLOY}' plan, which a new instance runs"
+        problems.append(Problem("DeployPlanMissing", text, "operator.yaml: plans"))
     if problems:
         raise CliError(listed("the instance cannot be created:", problems), code=ExitCode.DENIED)
 
@@ -160,8 +172,8 @@ def check_kubernetes(required: str | None, server: Mapping[str, str]) -> None:
     lowest = minor_version(required)
     if lowest is None:
         raise CliError(f"unable to parse operators kubernetes version: {required}")
-    found = minor_version(server.get("gitVersion") or "")
-    if found is not None and found < lowest:
+    served = minor_version(server.get("gitVersion") or "")
+    if served is not None and served < lowest:
         raise CliError(
             f"expected kubernetes version of {required} is not supported with version: "
             f"{server['gitVersion']}"
@@ -178,40 +190,6 @@ def _name(what: str, name: str, where: str, longest: int) -> Iterator[Problem]:
     fault = name_fault(what, name, longest)
     if fault:
         yield Problem("InvalidName", fault, where)
-
-
-def _package_version(version: OperatorVersion) -> Iterator[Problem]:
-    if not version.spec.version:
-        text = "the package does not name its version"
-        yield Problem("VersionMissing", text, "operator.yaml: operatorVersion")
-        return
-    where = "operator.yaml: operatorVersion, appVersion"
-    yield from _name("operatorversion", version.metadata.name, where, MAX_SUBDOMAIN)
-
-
-def _undeclared(version: OperatorVersion, values: Mapping[str, str]) -> Iterator[Problem]:
-    declared = [parameter.name for parameter in version.parameters]
-    for name in values:
-        if name not in declared:
-            text = f'parameter "{name}" is not declared by the package; {_hint(name, declared)}'
-            yield Problem("ParameterUnknown", text, f"spec.parameters[{name}]")
-
-
-def _hint(name: str, declared: Iterable[str]) -> str:
-    return did_you_mean(name, declared) or word(f"it declares {', '.join(declared) or 'none'}")
-
-
-def _invalid(version: OperatorVersion, values: Mapping[str, str]) -> Iterator[Problem]:
-    for parameter in version.parameters:
-        problem = check_value(parameter, values.get(parameter.name, ""))
-        if problem is not None:
-            yield problem
-
-
-def _without_deploy(version: OperatorVersion) -> Iterator[Problem]:
-    if PLAN_DEPLOY not in version.plans:
-        text = f"the package has no '{PLAN_DEPLOY}' plan, which a new instance runs"
-        yield Problem("DeployPlanMissing", text, "operator.yaml: plans")
 
 
 def verify_before_install(args: Args, located: Located, resolution: Resolution) -> None:

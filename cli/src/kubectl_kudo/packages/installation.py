@@ -6,7 +6,7 @@ from contextlib import suppress
 
 from goyaml import YamlError, load
 from kubectl_kudo.packages.install_set import InstallSet
-from kubectl_kudo.packages.installed import Found, check_same
+from kubectl_kudo.packages.installed import Existing, check_same
 from kubectl_kudo.session.errors import CliError, describe
 from kubectl_kudo.session.kinds import INSTANCES, OPERATOR_VERSIONS, OPERATORS
 from kubectl_kudo.session.output import JsonObject, talk
@@ -24,11 +24,12 @@ from kudo.tasks.rendering import render_named
 
 
 async def check_new(session: Session) -> None:
-    """Check that the namespace does not exist. Without permission to read it, creating it shows it.
+    """Check that the namespace does not exist.
 
     Raises:
         CliError: it exists.
     """
+    # Who may not read it is told by the API server when it is created.
     if await namespace_exists(session):
         raise CliError(
             f'namespaces "{session.namespace}" already exists; leave out --create-namespace'
@@ -109,7 +110,7 @@ class Installation:
     Args:
         session: The connection.
         install_set: The objects of the package and its dependencies.
-        found: Those that exist already.
+        existing: Those that exist already.
         namespace: The Namespace to create before them; None if it exists.
     """
 
@@ -117,7 +118,7 @@ class Installation:
         self,
         session: Session,
         install_set: InstallSet,
-        found: Found,
+        existing: Existing,
         *,
         namespace: JsonObject | None = None,
     ) -> None:
@@ -127,7 +128,7 @@ class Installation:
         self._report = session.report
         self._namespace = session.namespace
         self._install_set = install_set
-        self._found = found
+        self._existing = existing
         self._created: list[tuple[Resource, JsonObject]] = []
         self._replaced: list[tuple[JsonObject, JsonObject]] = []
 
@@ -152,8 +153,16 @@ class Installation:
         except (CliError, ApiError) as error:
             raise CliError(f"{describe(error)}{await self._roll_back()}") from error
         except asyncio.CancelledError:
-            self._tell_created()
+            # Deleting takes requests, and who pressed ctrl-C wants the prompt back.
+            if self._created and not self._report.dry:
+                names = ", ".join(self.created)
+                talk(
+                    f"\nInterrupted. Created before: {names}. Repeat the command to go on, or "
+                    "remove what nobody uses: kubectl kudo uninstall --all-unused -n "
+                    f"{self._namespace}"
+                )
             raise
+        # After the Instance: a description is not worth the roll-back of an installation.
         for objects in self._install_set.all:
             await self._update_operator(objects)
         return instance
@@ -162,10 +171,10 @@ class Installation:
         if self._new_namespace is not None:
             await self._create(NAMESPACES, self._new_namespace)
         for kind, obj in self._install_set.in_order():
-            there = self._found.get(kind, obj["metadata"]["name"])
+            there = self._existing.get(kind, obj["metadata"]["name"])
             if there is None:
                 await self._create(kind, obj)
-            elif kind is OPERATOR_VERSIONS and obj["metadata"]["name"] in self._found.replaced:
+            elif kind is OPERATOR_VERSIONS and obj["metadata"]["name"] in self._existing.replaced:
                 await self._replace(there, obj)
 
     async def _replace(self, there: JsonObject, obj: JsonObject) -> None:
@@ -186,7 +195,14 @@ class Installation:
         try:
             made = await self._writes.create(kind, obj)
         except AlreadyExists:
-            await self._created_meanwhile(kind, obj)
+            # Another client was faster: what it created is taken if it is the same. Operators
+            # are not compared, since every version of an operator may describe it anew.
+            if kind is OPERATOR_VERSIONS:
+                name = obj["metadata"]["name"]
+                there = await self._client.get(kind, name, namespace=self._namespace)
+                versions = (objects.operator_version for objects in self._install_set.all)
+                check_same(there, next(v for v in versions if v.metadata.name == name))
+                self._report.say(f"{described(kind, obj)} already installed")
         except ApiError as error:
             text = f"failed to create {described(kind, obj)}: {describe(error)}"
             raise CliError(text) from error
@@ -194,32 +210,17 @@ class Installation:
             self._created.append((kind, made))
             self._report.done(f"{described(kind, made)} created")
 
-    def _tell_created(self) -> None:
-        if self._created and not self._report.dry:
-            names = ", ".join(self.created)
-            talk(
-                f"\nInterrupted. Created before: {names}. Repeat the command to go on, or remove "
-                f"what nobody uses: kubectl kudo uninstall --all-unused -n {self._namespace}"
-            )
-
-    async def _created_meanwhile(self, kind: Resource, obj: JsonObject) -> None:
-        """Accept an object that another client created meanwhile, if it is the same."""
-        if kind is OPERATOR_VERSIONS:
-            name = obj["metadata"]["name"]
-            there = await self._client.get(kind, name, namespace=self._namespace)
-            versions = (objects.operator_version for objects in self._install_set.all)
-            check_same(there, next(one for one in versions if one.metadata.name == name))
-            self._report.say(f"{described(kind, obj)} already installed")
+    def _created_versions(self) -> set[str]:
+        return {
+            made["metadata"]["name"] for kind, made in self._created if kind is OPERATOR_VERSIONS
+        }
 
     async def _roll_back(self) -> str:
         """Undo what this call did, unless an Instance uses it; return a text about it."""
         if self._report.dry:
             return ""
-        return f"{await self._restore()}{await self._delete_created()}"
-
-    async def _restore(self) -> str:
-        """Give replaced OperatorVersions their former content, unless they changed since."""
         texts = []
+        # `made` has the resourceVersion of our write: what changed since then is not restored.
         for before, made in reversed(self._replaced):
             name = described(OPERATOR_VERSIONS, made)
             try:
@@ -228,52 +229,43 @@ class Installation:
                 texts.append(f"\n{name} could not be restored: {describe(error)}")
             else:
                 texts.append(f"\nRestored: {name}.")
-        return "".join(texts)
+        return "".join([*texts, await self._delete_created()])
 
     async def _delete_created(self) -> str:
         """Delete what this call created, unless an Instance uses it; return a text about it."""
         if not self._created:
             return ""
         try:
-            users = await self._users()
+            # The Instance may be stored although its write failed: the answer got lost.
+            versions = self._created_versions()
+            instances = await self._client.list(INSTANCES, namespace=self._namespace)
+            users = [
+                f"instance {obj['metadata']['name']}"
+                for obj in instances.items
+                if (obj["spec"].get("operatorVersion") or {}).get("name") in versions
+            ]
             if users:
                 return f"\nWhat was installed stays, because {', '.join(users)} uses it."
             for kind, made in reversed(self._created):
-                await self._delete(kind, made)
+                metadata = made["metadata"]
+                with suppress(NotFound, Conflict):  # deleted already, or another has its name
+                    await self._client.delete(
+                        kind,
+                        metadata["name"],
+                        namespace=metadata.get("namespace"),
+                        uid=metadata["uid"],
+                    )
         except KubeError as error:
             return f"\nWhat was created before could not be removed again: {describe(error)}"
         names = ", ".join(reversed(self.created))
         return f"\nRemoved again: {names}."
 
-    async def _users(self) -> list[str]:
-        created = (made for kind, made in self._created if kind is OPERATOR_VERSIONS)
-        versions = {made["metadata"]["name"] for made in created}
-        instances = await self._client.list(INSTANCES, namespace=self._namespace)
-        return [
-            f"instance {obj['metadata']['name']}"
-            for obj in instances.items
-            if (obj["spec"].get("operatorVersion") or {}).get("name") in versions
-        ]
-
-    def _new_versions(self) -> set[str]:
-        created = (made for kind, made in self._created if kind is OPERATOR_VERSIONS)
-        return {made["metadata"]["name"] for made in created} | self._found.replaced
-
-    async def _delete(self, kind: Resource, made: JsonObject) -> None:
-        metadata = made["metadata"]
-        with suppress(NotFound, Conflict):  # deleted already, or another object has its name
-            await self._client.delete(
-                kind,
-                metadata["name"],
-                namespace=metadata.get("namespace"),
-                uid=metadata["uid"],
-            )
-
     async def _update_operator(self, objects: PackageObjects) -> None:
         """Update an Operator that existed to the spec that comes with a newly installed version."""
         desired = objects.operator.to_wire()
-        there = self._found.get(OPERATORS, objects.operator.metadata.name)
-        new_version = objects.operator_version.metadata.name in self._new_versions()
+        there = self._existing.get(OPERATORS, objects.operator.metadata.name)
+        new_versions = self._created_versions() | self._existing.replaced
+        new_version = objects.operator_version.metadata.name in new_versions
         if there is None or not new_version or there.get("spec") == desired.get("spec"):
             return
         try:

@@ -1,8 +1,8 @@
 """Finds what is in the cluster: objects of a package, and OperatorVersions that tasks require."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
 
 from pydantic import ValidationError
 
@@ -29,7 +29,7 @@ _SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Existing:
     """The objects of a package that exist already.
 
     Attributes:
@@ -60,7 +60,7 @@ async def with_dependencies(session: Session, args: Args, located: Located) -> R
 
 async def find_installed(
     session: Session, install_set: InstallSet, *, replace: bool = False
-) -> Found:
+) -> Existing:
     """Return the objects to install that exist already, after checking that they are the same.
 
     Args:
@@ -74,65 +74,54 @@ async def find_installed(
     server = await session.client.server_version()
     for objects in install_set.all:
         check_kubernetes(objects.operator.spec.kubernetes_version, server)
-    found = Found(await _present(session, install_set))
-    replaced = []
-    for objects in install_set.all:
-        version = objects.operator_version
-        there = found.get(OPERATOR_VERSIONS, version.metadata.name)
-        if there is not None and replace:
-            replaced += [version.metadata.name] if any(differences(there, version)) else []
-        elif there is not None:
-            check_same(there, version)
-    found = Found(found.objects, frozenset(replaced))
-    root = install_set.root.operator_version.metadata.name
-    if found.get(OPERATOR_VERSIONS, root) is not None and root not in replaced:
-        session.report.say(f"operatorversion {session.namespace}/{root} already installed")
-    return found
-
-
-async def _present(session: Session, install_set: InstallSet) -> dict[tuple[str, str], JsonObject]:
-    found = {}
+    there: dict[tuple[str, str], JsonObject] = {}
     for kind, obj in install_set.in_order():
         name = obj["metadata"]["name"]
-        there = await _get(session, kind, name)
-        if there is not None:
-            found[kind.plural, name] = there
-    return found
-
-
-async def _get(session: Session, kind: Resource, name: str) -> JsonObject | None:
-    try:
-        return await session.client.get(kind, name, namespace=session.namespace)
-    except NotFound:
-        return None
+        with suppress(NotFound):
+            there[kind.plural, name] = await session.client.get(
+                kind, name, namespace=session.namespace
+            )
+    replaced = set()
+    for objects in install_set.all:
+        version = objects.operator_version
+        stored = there.get((OPERATOR_VERSIONS.plural, version.metadata.name))
+        if stored is not None and replace:
+            replaced |= {version.metadata.name} if any(differences(stored, version)) else set()
+        elif stored is not None:
+            check_same(stored, version)
+    root = install_set.root.operator_version.metadata.name
+    if (OPERATOR_VERSIONS.plural, root) in there and root not in replaced:
+        session.report.say(f"operatorversion {session.namespace}/{root} already installed")
+    return Existing(there, frozenset(replaced))
 
 
 async def check_namespace(session: Session) -> None:
-    """Check that the namespace exists. Without permission to read it, the first write shows it.
+    """Check that the namespace exists.
 
     Raises:
         CliError: it does not, or is being deleted.
     """
     name = session.namespace
     try:
-        found = await session.client.get(NAMESPACES, name)
+        namespace = await session.client.get(NAMESPACES, name)
     except NotFound:
         hint = f"create it first: kubectl create namespace {name}"
         text = f'namespaces "{name}" not found; {hint}'
         raise CliError(text, code=ExitCode.NOT_FOUND) from None
     except Forbidden:
+        # Users of one namespace often may not read it; the first write shows whether it exists.
         return
-    if found["metadata"].get("deletionTimestamp"):
+    if namespace["metadata"].get("deletionTimestamp"):
         raise CliError(f'namespace "{name}" is being deleted; nothing can be installed in it')
 
 
-def check_same(found: JsonObject, desired: OperatorVersion) -> None:
+def check_same(stored: JsonObject, desired: OperatorVersion) -> None:
     """Check that an OperatorVersion of that name has the content of the package.
 
     Raises:
         CliError: it has other content; the text names the fields and what can be done.
     """
-    differing = list(differences(found, desired))
+    differing = list(differences(stored, desired))
     if not differing:
         return
     namespace, name = desired.metadata.namespace, desired.metadata.name
@@ -146,27 +135,23 @@ def check_same(found: JsonObject, desired: OperatorVersion) -> None:
     )
 
 
-def differences(found: JsonObject, desired: OperatorVersion) -> Iterator[str]:
+def differences(stored: JsonObject, desired: OperatorVersion) -> Iterator[str]:
     """Yield the fields of the spec in which the two differ, down to named entries."""
     try:
-        there = OperatorVersion.from_wire(found).to_wire().get("spec") or {}
+        # Both go through the models: what the stored one has by default is no difference.
+        there = OperatorVersion.from_wire(stored).to_wire().get("spec") or {}
     except ValidationError:
         yield "spec"
         return
     ours = desired.to_wire().get("spec") or {}
     for key in sorted({*there, *ours}):
-        yield from _within(f"spec.{key}", key, there.get(key), ours.get(key))
-
-
-def _within(path: str, key: str, there: object, ours: object) -> Iterator[str]:
-    if there == ours:
-        return
-    before, after = _by_name(key, there), _by_name(key, ours)
-    names = [name for name in sorted({*before, *after}) if before.get(name) != after.get(name)]
-    if not names:
-        yield path
-    for name in names:
-        yield f"{path}[{name}]"
+        if there.get(key) == ours.get(key):
+            continue
+        before, after = _by_name(key, there.get(key)), _by_name(key, ours.get(key))
+        names = [name for name in sorted({*before, *after}) if before.get(name) != after.get(name)]
+        yield from (f"spec.{key}[{name}]" for name in names)
+        if not names:
+            yield f"spec.{key}"
 
 
 def _by_name(key: str, value: object) -> dict[str, object]:
@@ -184,12 +169,21 @@ def lookup_in(namespace: str, versions: Sequence[JsonObject]) -> Lookup:
     """
 
     def lookup(requirement: Requirement) -> OperatorVersion:
-        found = max(_fitting(requirement, versions), key=_rank, default=None)
-        if found is None:
-            raise InvalidInput(
-                [Problem("OperatorVersionNotFound", _not_there(requirement, namespace))]
+        newest = max(
+            _fitting(requirement, versions),
+            key=lambda v: (*rank(v.spec.app_version or ""), *rank(v.spec.version or "")),
+            default=None,
+        )
+        if newest is None:
+            text = (
+                f'failed to resolve operator version in namespace "{namespace}" for name '
+                f'"{requirement.package}", version "{requirement.operator_version}", appVersion '
+                f'"{requirement.app_version}"; install it first (kubectl kudo install <its '
+                f"folder> --skip-instance -n {namespace}), or name its folder or .tgz file in "
+                f"the task, such as ./{requirement.package}"
             )
-        return found
+            raise InvalidInput([Problem("OperatorVersionNotFound", text)])
+        return newest
 
     return lookup
 
@@ -214,17 +208,14 @@ def no_cluster(requirement: Requirement) -> OperatorVersion:
 
 def _fitting(requirement: Requirement, versions: Sequence[JsonObject]) -> Iterator[OperatorVersion]:
     for wire in versions:
-        version = _read(wire) if _operator(wire) == requirement.package else None
+        operator = ((wire.get("spec") or {}).get("operator") or {}).get("name")
+        version = _read(wire) if operator == requirement.package else None
         if version is None:
             continue
         number, app = version.spec.version or "", version.spec.app_version or ""
-        asked = requirement.operator_version in {"", number} and requirement.app_version in {
-            "",
-            app,
-        }
-        if asked and version.metadata.name == operator_version_name(
-            requirement.package, number, app
-        ):
+        fits = requirement.operator_version in {"", number} and requirement.app_version in {"", app}
+        name = operator_version_name(requirement.package, number, app)
+        if fits and version.metadata.name == name:
             yield version
 
 
@@ -234,26 +225,8 @@ def _has_children(wire: JsonObject) -> bool:
     return any(isinstance(task, dict) and task.get("kind") == KUDO_OPERATOR for task in tasks)
 
 
-def _operator(wire: JsonObject) -> object:
-    return ((wire.get("spec") or {}).get("operator") or {}).get("name")
-
-
 def _read(wire: JsonObject) -> OperatorVersion | None:
     try:
         return OperatorVersion.from_wire(wire)
     except ValidationError:
         return None
-
-
-def _rank(version: OperatorVersion) -> tuple[Any, ...]:
-    return (*rank(version.spec.app_version or ""), *rank(version.spec.version or ""))
-
-
-def _not_there(requirement: Requirement, namespace: str) -> str:
-    return (
-        f'failed to resolve operator version in namespace "{namespace}" for name '
-        f'"{requirement.package}", version "{requirement.operator_version}", appVersion '
-        f'"{requirement.app_version}"; install it first (kubectl kudo install <its folder> '
-        f"--skip-instance -n {namespace}), or name its folder or .tgz file in the task, such as "
-        f"./{requirement.package}"
-    )

@@ -27,13 +27,13 @@ def package_folder() -> Path:
     here = Path()
     if (here / OPERATOR_FILE).is_file():
         return here
-    found = sorted(path.parent for path in here.glob(f"[!.]*/{OPERATOR_FILE}") if path.is_file())
-    if not found:
+    folders = sorted(path.parent for path in here.glob(f"[!.]*/{OPERATOR_FILE}") if path.is_file())
+    if not folders:
         raise CliError(f"no operator folder discovered; {_HINT}")
-    if len(found) > 1:
-        names = ", ".join(map(str, found))
+    if len(folders) > 1:
+        names = ", ".join(map(str, folders))
         raise CliError(f"multiple operator folders discovered: {names}; change to one of them")
-    return found[0]
+    return folders[0]
 
 
 def write_changes(folder: Path, before: PackageFiles, changes: Mapping[str, str]) -> None:
@@ -71,7 +71,10 @@ def write_folder(folder: Path, files: Mapping[str, str]) -> None:
         for path, text in files.items():
             (beside / path).parent.mkdir(parents=True, exist_ok=True)
             (beside / path).write_text(text, encoding="utf-8")
-        beside.chmod(0o777 & ~_umask())
+        # `mkdtemp` makes a folder for the user alone; the umask can only be read by setting it.
+        umask = os.umask(0o077)
+        os.umask(umask)
+        beside.chmod(0o777 & ~umask)
         beside.rename(folder)
     except OSError as error:
         raise _unwritable(folder, error) from error
@@ -85,12 +88,6 @@ def _verify(folder: Path, before: PackageFiles, changes: Mapping[str, str]) -> N
     except InvalidInput as error:
         headline = "nothing is written, since the package would have errors:"
         raise CliError(listed(headline, error.problems)) from error
-
-
-def _umask() -> int:
-    current = os.umask(0o077)
-    os.umask(current)
-    return current
 
 
 def _unwritable(folder: Path, error: OSError) -> CliError:

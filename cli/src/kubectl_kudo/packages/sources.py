@@ -9,7 +9,7 @@ searched for if it is installed. What the repository does not have is taken from
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -59,9 +59,9 @@ class UrlSource:
 
     async def locate(self) -> Located:
         shown = shown_url(self.url)
-        found = await downloader_of(self.args).get(self.url, limit=DEFAULT_LIMITS.total_size)
+        download = await downloader_of(self.args).get(self.url, limit=DEFAULT_LIMITS.total_size)
         talk(f"{shown} is a remote {ARCHIVE_SUFFIX} package")
-        return locate_in_archive(found.content or b"", shown)
+        return locate_in_archive(download.content or b"", shown)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,17 @@ class IndexSource:
         except InvalidInput as error:
             if repository.name != BUILT_IN:
                 raise
-            raise InvalidInput([_elsewhere(one) for one in error.problems]) from error
+            # The built-in repository is the default: who asks for a package of their own has
+            # not added the repository that has it.
+            more = (
+                "for others than the packages that come with kubectl kudo, add a repository: "
+                "kubectl kudo repo add <name> <url>"
+            )
+            problems = [
+                Problem(problem.reason, f"{problem.message}; {more}", problem.field)
+                for problem in error.problems
+            ]
+            raise InvalidInput(problems) from error
 
     async def locate(self) -> Located:
         entry, client = await self.choose(), self.repository()
@@ -107,12 +117,6 @@ class IndexSource:
             origin = located.package.origin
             talk(f"Warning: {origin} is {'-'.join(filter(None, has))} and not {entry.identity}")
         return located
-
-
-def _elsewhere(problem: Problem) -> Problem:
-    text = f"{problem.message}; for others than the packages that come with kubectl kudo"
-    advice = "add a repository: kubectl kudo repo add <name> <url>"
-    return Problem(problem.reason, f"{text}, {advice}", problem.field)
 
 
 def repository_of(args: Args) -> Callable[[], Repositories]:
@@ -160,12 +164,18 @@ async def find(args: Args, headline: str = NOT_FOUND) -> Located:
         CliError: there is none, or it cannot be read; the text lists all problems.
     """
     argument = args.arguments[0]
-    headline = headline.format(_shown(argument))
+    headline = headline.format(shown_url(argument) if is_url(argument) else argument)
     try:
         return await source_of(argument, args).locate()
     except InvalidInput as error:
-        text = listed(headline, _without(argument, error.problems))
-        raise CliError(f"{text}{_hint(argument)}") from error
+        # A problem of the package as a whole does not name it a second time.
+        problems = [
+            Problem(problem.reason, problem.message)
+            if problem.field and Path(problem.field) == Path(argument)
+            else problem
+            for problem in error.problems
+        ]
+        raise CliError(f"{listed(headline, problems)}{_hint(argument)}") from error
     except CliError as error:
         raise CliError(f"{headline} {error}{_hint(argument)}") from error
 
@@ -175,25 +185,9 @@ def found(args: Args, headline: str = NOT_FOUND) -> Located:
     return asyncio.run(find(args, headline))
 
 
-def _shown(argument: str) -> str:
-    if not is_url(argument):
-        return argument
-    return shown_url(argument)
-
-
 def _hint(argument: str) -> str:
     named = not is_local(argument) and not is_url(argument) and Path(argument).is_dir()
     return f"; for the folder of that name write ./{argument}" if named else ""
-
-
-def _without(argument: str, problems: tuple[Problem, ...]) -> list[Problem]:
-    """Return the problems; those of the package as a whole do not name it a second time."""
-    return [
-        Problem(problem.reason, problem.message)
-        if problem.field and Path(problem.field) == Path(argument)
-        else problem
-        for problem in problems
-    ]
 
 
 _Answer = OperatorVersion | Located | InvalidInput
@@ -230,7 +224,14 @@ class _Search:
         try:
             return await self._in_repository(requirement)
         except (InvalidInput, CliError) as error:
-            return self._instead(requirement, error)
+            # The repository has none, or cannot be reached: the installed version that fits.
+            there = self._installed(requirement)
+            if isinstance(there, InvalidInput):
+                text = f"{there}; and the repository does not have it: {error}"
+                return InvalidInput([Problem("DependencyUnresolved", text)])
+            if isinstance(there, OperatorVersion) and isinstance(error, CliError):
+                talk(f"Warning: {error}; using {there.metadata.name}, which is installed")
+            return there
 
     async def _in_repository(self, requirement: Requirement) -> OperatorVersion | Located:
         source = IndexSource(requirement, self.repository)
@@ -249,16 +250,6 @@ class _Search:
         except InvalidInput as error:
             return error
 
-    def _instead(self, requirement: Requirement, why: InvalidInput | CliError) -> _Answer:
-        """Return the installed version that fits, where the repository has none."""
-        there = self._installed(requirement)
-        if isinstance(there, InvalidInput):
-            text = f"{there}; and the repository does not have it: {why}"
-            return InvalidInput([Problem("DependencyUnresolved", text)])
-        if isinstance(there, OperatorVersion) and isinstance(why, CliError):
-            talk(f"Warning: {why}; using {there.metadata.name}, which is installed")
-        return there
-
 
 async def resolve_without_cluster(located: Located, args: Args) -> Resolution:
     """Return the package with all that it depends on, from paths and the repository alone.
@@ -266,12 +257,12 @@ async def resolve_without_cluster(located: Located, args: Args) -> Resolution:
     Raises:
         InvalidInput: as of `resolve`.
     """
-    return await resolve_names(located, _nothing_installed, args)
 
+    def nothing_installed(requirement: Requirement) -> OperatorVersion:
+        text = f"{requirement.package} is not looked for in a cluster"
+        raise InvalidInput([Problem("DependencyUnresolved", text)])
 
-def _nothing_installed(requirement: Requirement) -> OperatorVersion:
-    text = f"{requirement.package} is not looked for in a cluster"
-    raise InvalidInput([Problem("DependencyUnresolved", text)])
+    return await resolve_names(located, nothing_installed, args)
 
 
 async def resolve_names(
@@ -287,15 +278,7 @@ async def resolve_names(
     """
     search = _Search(installed, repository_of(args), repository_first=bool(args.repo))
     answers: dict[Requirement, _Answer] = {}
-    while True:
-        try:
-            return resolve(located, _lookup(answers), stored=stored)
-        except _NotSearched as missing:
-            requirement = missing.requirement
-        answers[requirement] = await search.find(requirement)
 
-
-def _lookup(answers: Mapping[Requirement, _Answer]) -> Lookup:
     def lookup(requirement: Requirement) -> OperatorVersion | Located:
         if requirement not in answers:
             raise _NotSearched(requirement)
@@ -304,4 +287,9 @@ def _lookup(answers: Mapping[Requirement, _Answer]) -> Lookup:
             raise answer
         return answer
 
-    return lookup
+    while True:
+        try:
+            return resolve(located, lookup, stored=stored)
+        except _NotSearched as missing:
+            requirement = missing.requirement
+        answers[requirement] = await search.find(requirement)

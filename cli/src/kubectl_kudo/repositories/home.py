@@ -27,6 +27,8 @@ from kudo.packages.repositories.settings import (
 )
 
 _MAX_SETTINGS = 1024 * 1024
+_LONGEST_LINE = 2048
+"""Bytes of the first line of a cached index, and more."""
 
 
 def home_folder(args: Args) -> Path:
@@ -74,10 +76,6 @@ def save_settings(home: Path, settings: Settings) -> None:
         raise CliError(f"cannot write {path}: {error.strerror or error}") from error
 
 
-_OWN = 0o700
-_LONGEST_LINE = 2048
-
-
 @dataclass(frozen=True, slots=True)
 class CachedIndex:
     """An index as it was downloaded.
@@ -119,6 +117,7 @@ class Cache:
 
     def package(self, digest: str, limit: int) -> bytes | None:
         """Return the package with a digest; None if there is none that still has it."""
+        # An index need not have digests: then nothing tells whether a copy is the package.
         if not digest:
             return None
         content = _read(self._package_file(digest), limit)
@@ -150,5 +149,6 @@ def _read(path: Path, limit: int) -> bytes | None:
 
 def _write(path: Path, content: bytes) -> None:
     with suppress(OSError):
-        path.parent.mkdir(mode=_OWN, parents=True, exist_ok=True)
+        # For the user alone: packages of a repository with credentials are among them.
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         write_file(path, content, mode=0o600)

@@ -3,7 +3,7 @@
 The built-in repository has the examples, which come with the command line as files.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
@@ -11,7 +11,7 @@ from urllib.parse import urljoin, urlsplit
 
 import kubectl_kudo
 from kubectl_kudo.repositories.downloader import Downloader
-from kubectl_kudo.repositories.home import Cache, CachedIndex, home_folder, load_settings, sha256
+from kubectl_kudo.repositories.home import Cache, home_folder, load_settings, sha256
 from kubectl_kudo.repositories.urls import (
     Credentials,
     DownloadError,
@@ -42,6 +42,7 @@ from kudo.packages.repositories.settings import BUILT_IN, Repository
 from kudo.packages.repositories.versions import newest_first
 
 _SHOWN = 3
+_PACKAGE = Path(kubectl_kudo.__file__).parent
 
 
 @dataclass(slots=True)
@@ -86,11 +87,9 @@ class RepositoryClient:
 
     async def _content(self) -> bytes:
         url = below(self.url, INDEX_FILE)
-        if not is_remote(url):
-            return await self._whole(url)
-        cached = self.cache.index(url, MAX_INDEX)
+        cached = self.cache.index(url, MAX_INDEX) if is_remote(url) else None
         try:
-            found = await self.downloader.get(
+            download = await self.downloader.get(
                 url, limit=MAX_INDEX, etag=cached.etag if cached else ""
             )
         except Unreachable as error:
@@ -98,21 +97,15 @@ class RepositoryClient:
                 raise
             self.say(f"Warning: {error}; using the index of {cached.time}")
             return cached.content
-        if found.content is None:
-            return await self._unchanged(url, cached)
-        read_index(found.content)  # only what is an index goes into the cache
-        self.cache.keep_index(url, found.content, found.etag)
-        return found.content
-
-    async def _unchanged(self, url: str, cached: CachedIndex | None) -> bytes:
-        if cached is None:
-            return await self._whole(url)
-        self.cache.keep_index(url, cached.content, cached.etag)
-        return cached.content
-
-    async def _whole(self, url: str) -> bytes:
-        found = await self.downloader.get(url, limit=MAX_INDEX)
-        return found.content or b""
+        if download.content is None and cached is not None:
+            # Stored again, so that its time says when it was seen unchanged.
+            self.cache.keep_index(url, cached.content, cached.etag)
+            return cached.content
+        content = download.content or b""
+        if is_remote(url):
+            read_index(content)  # only what is an index goes into the cache
+            self.cache.keep_index(url, content, download.etag)
+        return content
 
     async def locate(self, entry: IndexEntry) -> Located:
         """Return the package of an entry of this repository's index.
@@ -120,58 +113,45 @@ class RepositoryClient:
         Raises:
             InvalidInput: no URL has it, or it cannot be read.
         """
-        return locate_in_archive(*await self._package(entry, DEFAULT_LIMITS.total_size))
-
-    async def _package(self, entry: IndexEntry, limit: int) -> tuple[bytes, str]:
-        """Return the `.tgz` file of an entry and where it is from, after checking its digest.
-
-        The URLs are tried in their order.
-
-        Args:
-            entry: The entry of this repository's index.
-            limit: How many bytes it may have.
-
-        Raises:
-            InvalidInput: no URL has the package.
-        """
-        cached = self.cache.package(entry.digest, limit)
+        cached = self.cache.package(entry.digest, DEFAULT_LIMITS.total_size)
         if cached is not None:
-            return cached, f"{entry.identity} of {self._shown()}"
+            return locate_in_archive(cached, f"{entry.identity} of {self._shown()}")
         faults = []
         for url in entry.urls:
             try:
-                return await self._download(entry, url, limit)
+                content, origin = await self._download(entry, url)
             except (CliError, InvalidInput) as error:
                 faults.append(str(error))
+            else:
+                return locate_in_archive(content, origin)
         # KUDO 0.19 crashed on an entry without URLs.
         why = "; ".join(faults) or f"the index of {self._shown()} has no URL of it"
         raise InvalidInput([Problem("PackageUnreachable", f"getting {entry.identity}: {why}")])
 
-    async def _download(self, entry: IndexEntry, given: str, limit: int) -> tuple[bytes, str]:
-        url = self._absolute(given)
-        found = (await self.downloader.get(url, limit=limit)).content or b""
-        digest = sha256(found)
-        if entry.digest and digest != entry.digest:
-            raise DownloadError(
-                f"{shown_url(url)} is not what the index describes: its SHA-256 is {digest}, and "
-                f"that in the index {entry.digest}"
-            )
-        if is_remote(url):
-            self.cache.keep_package(digest, found)
-        return found, shown_url(url)
-
-    def _absolute(self, given: str) -> str:
+    async def _download(self, entry: IndexEntry, given: str) -> tuple[bytes, str]:
+        """Return the `.tgz` file at a URL of an entry, and where it is from."""
         try:
             url = urljoin(below(self.url, INDEX_FILE), given)
             local = not is_remote(url)
         except ValueError as error:
             raise DownloadError(f"the index has an invalid URL: {error}") from error
+        # The owner of a server must not choose which local files are read.
         if local and is_remote(self.url) and urlsplit(url).scheme == "file":
             raise DownloadError(
                 f"the index names the local file {shown_url(url)}, which only an index in a "
                 "folder may do"
             )
-        return url
+        download = await self.downloader.get(url, limit=DEFAULT_LIMITS.total_size)
+        content = download.content or b""
+        digest = sha256(content)
+        if entry.digest and digest != entry.digest:
+            raise DownloadError(
+                f"{shown_url(url)} is not what the index describes: its SHA-256 is {digest}, and "
+                f"that in the index {entry.digest}"
+            )
+        if not local:
+            self.cache.keep_package(digest, content)
+        return content, shown_url(url)
 
     def _shown(self) -> str:
         return f"repository {self.name}" if self.name else shown_url(self.url)
@@ -198,21 +178,21 @@ def open_repository(args: Args, name: str = "") -> Repositories:
     """
     try:
         settings = load_settings(home_folder(args))
-        found = settings.find(name)
+        chosen = settings.find(name)
     except InvalidInput as error:
         raise CliError(f"could not build operator repository: {error}") from error
-    if found.is_abandoned:
+    if chosen.is_abandoned:
         if name:
-            raise CliError(abandoned(found), code=ExitCode.DENIED)
-        talk(f"Warning: {abandoned(found)}. Packages come from {BUILT_IN} instead")
-    if found.is_built_in or found.is_abandoned:
+            raise CliError(abandoned(chosen), code=ExitCode.DENIED)
+        talk(f"Warning: {abandoned(chosen)}. Packages come from {BUILT_IN} instead")
+    if chosen.is_built_in or chosen.is_abandoned:
         return BuiltInRepository(examples())
-    client = client_of(args, found.url, name=found.name)
-    others = [one.name for one in settings.all() if one.name != found.name]
+    client = client_of(args, chosen.url, name=chosen.name)
+    others = [other.name for other in settings.all() if other.name != chosen.name]
     if others and not name:
         shown = ", ".join(map(printable, others[:_SHOWN]))
         client.hint = (
-            f" (repository {printable(found.name)}; --repo names another, such as {shown})"
+            f" (repository {printable(chosen.name)}; --repo names another, such as {shown})"
         )
     return client
 
@@ -245,10 +225,6 @@ def downloader_of(args: Args, url: str = "") -> Downloader:
     return downloader
 
 
-_PACKAGE = Path(kubectl_kudo.__file__).parent
-_OPERATOR = "operator.yaml"
-
-
 def examples() -> Path:
     """Return the folder of the packages: that of the wheel, or of the repository if editable.
 
@@ -278,31 +254,31 @@ class BuiltInRepository:
         Raises:
             InvalidInput: one cannot be read.
         """
-        return Index(with_entries(Index({}), newest_first(map(_entry, self._folders()))))
+        entries = []
+        for path in sorted(self.folder.rglob("operator.yaml")):
+            # Package folders have operator.yaml of other packages in their tests.
+            if "tests" in path.relative_to(self.folder).parts:
+                continue
+            operator = locate(path.parent).package.operator
+            entries.append(
+                IndexEntry(
+                    name=operator.name,
+                    operator_version=operator.operator_version,
+                    app_version=operator.app_version,
+                    description=operator.description,
+                    maintainers=maintainers_of(operator),
+                    urls=(str(path.parent),),
+                )
+            )
+        return Index(with_entries(Index({}), newest_first(entries)))
 
     async def locate(self, entry: IndexEntry) -> Located:
         """Return the package of an entry of this index."""
         return locate(Path(*entry.urls))
 
-    def _folders(self) -> Iterator[Path]:
-        for path in sorted(self.folder.rglob(_OPERATOR)):
-            # Package folders have operator.yaml of other packages in their tests.
-            if "tests" not in path.relative_to(self.folder).parts:
-                yield path.parent
-
-
-def _entry(folder: Path) -> IndexEntry:
-    operator = locate(folder).package.operator
-    return IndexEntry(
-        name=operator.name,
-        operator_version=operator.operator_version,
-        app_version=operator.app_version,
-        description=operator.description,
-        maintainers=maintainers_of(operator),
-        urls=(str(folder),),
-    )
-
 
 def maintainers_of(operator: OperatorFile) -> tuple[Maintainer, ...]:
     """Return the maintainers of a package as an index has them."""
-    return tuple(Maintainer(one.name or "", one.email or "") for one in operator.maintainers)
+    return tuple(
+        Maintainer(person.name or "", person.email or "") for person in operator.maintainers
+    )

@@ -13,12 +13,13 @@ import netrc
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import SplitResult, urlsplit, urlunsplit
+from urllib.parse import urlsplit, urlunsplit
 
 from kubectl_kudo.session.errors import CliError
 from kubectl_kudo.session.terminal import word
 from kudo.packages.repositories.settings import Repository
 
+TOKEN, USERNAME, PASSWORD = "KUDO_REPO_TOKEN", "KUDO_REPO_USERNAME", "KUDO_REPO_PASSWORD"
 _PORTS = {"http": 80, "https": 443}
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
@@ -28,11 +29,7 @@ Origin = tuple[str, str, int | None]
 
 def origin(url: str) -> Origin:
     parts = urlsplit(url)
-    return parts.scheme, parts.hostname or "", _port(parts)
-
-
-def _port(parts: SplitResult) -> int | None:
-    return parts.port or _PORTS.get(parts.scheme)
+    return parts.scheme, parts.hostname or "", parts.port or _PORTS.get(parts.scheme)
 
 
 def is_remote(url: str) -> bool:
@@ -83,9 +80,6 @@ def fault_of(url: str) -> str:
     return "" if parts.hostname and port != 0 else "the URL has no host"
 
 
-TOKEN, USERNAME, PASSWORD = "KUDO_REPO_TOKEN", "KUDO_REPO_USERNAME", "KUDO_REPO_PASSWORD"
-
-
 @dataclass(frozen=True, slots=True)
 class Credentials:
     """What may be sent to the host of a repository.
@@ -105,47 +99,38 @@ class Credentials:
         if not is_private(url):
             return ""
         if self.url and origin(url) == origin(self.url):
-            given = _from_environment()
-            if given:
-                return given
+            token, username = os.environ.get(TOKEN, ""), os.environ.get(USERNAME, "")
+            if token and username:
+                raise CliError(f"set either {TOKEN} or {USERNAME} and {PASSWORD}, not both")
+            if token:
+                if not (token.isascii() and token.isprintable()):
+                    raise CliError(f"{TOKEN} has characters that no HTTP header can have")
+                return f"Bearer {token}"
+            if username:
+                return basic(username, os.environ.get(PASSWORD, ""))
         return _from_netrc(origin(url)[1])
-
-
-def _from_environment() -> str:
-    token, username = os.environ.get(TOKEN, ""), os.environ.get(USERNAME, "")
-    if token and username:
-        raise CliError(f"set either {TOKEN} or {USERNAME} and {PASSWORD}, not both")
-    if token:
-        return _checked(TOKEN, f"Bearer {token}")
-    return basic(username, os.environ.get(PASSWORD, "")) if username else ""
 
 
 def _from_netrc(host: str) -> str:
     given = os.environ.get("NETRC")
     path = Path(given or "~/.netrc").expanduser()
     try:
-        found = netrc.netrc(path).authenticators(host)
+        entry = netrc.netrc(path).authenticators(host)
     except FileNotFoundError:
         return ""
     except (OSError, netrc.NetrcParseError, UnicodeDecodeError) as error:
         # The message of the parser can contain a part of the password.
         line = f", line {error.lineno}" if isinstance(error, netrc.NetrcParseError) else ""
         raise CliError(f"cannot read {path}{line}: it is no valid netrc file") from None
-    if found is None:
+    if entry is None:
         return ""
-    login, account, password = found
+    login, account, password = entry
     return basic(login or account or "", password or "")
 
 
 def basic(username: str, password: str) -> str:
     """Return the value of an Authorization header."""
     return "Basic " + base64.b64encode(f"{username}:{password}".encode()).decode()
-
-
-def _checked(name: str, value: str) -> str:
-    if not (value.isascii() and value.isprintable()):
-        raise CliError(f"{name} has characters that no HTTP header can have")
-    return value
 
 
 class DownloadError(CliError):
