@@ -144,33 +144,30 @@ def adapt(name: str, plan: Plan, entry: PlanStatus | None) -> PlanStatus:
     fresh = never_run(name, plan)
     if entry is None:
         return fresh
-    known = _by_occurrence(entry.phases or ())
-    phases = tuple(
-        _adapt_phase(phase, known.get(key))
-        for key, phase in _by_occurrence(fresh.phases or ()).items()
-    )
-    return entry if phases == entry.phases else entry.model_copy(update={"phases": phases})
+    old_phases = _by_occurrence(entry.phases or ())
+    phases = []
+    for key, phase in _by_occurrence(fresh.phases or ()).items():
+        old_phase = old_phases.get(key)
+        if old_phase is not None:
+            old_steps = _by_occurrence(old_phase.steps or ())
+            fresh_steps = _by_occurrence(phase.steps or ())
+            steps = tuple(old_steps.get(name, step) for name, step in fresh_steps.items())
+            phase = old_phase.model_copy(update={"steps": steps})
+        phases.append(phase)
+    return entry.model_copy(update={"phases": tuple(phases)})
 
 
 def _is_of(plan: Plan, entry: PlanStatus) -> bool:
     """Return whether an entry has the phases and steps of a plan, in its order."""
-    phases, known = phases_of(plan), entry.phases
-    if known is None or len(phases) != len(known):
+    phases, statuses = phases_of(plan), entry.phases
+    if statuses is None or len(phases) != len(statuses):
         return False
     return all(
         phase.name == status.name
         and status.steps is not None
         and [step.name for step in phase.steps] == [step.name for step in status.steps]
-        for phase, status in zip(phases, known, strict=True)
+        for phase, status in zip(phases, statuses, strict=True)
     )
-
-
-def _adapt_phase(fresh: PhaseStatus, known: PhaseStatus | None) -> PhaseStatus:
-    if known is None:
-        return fresh
-    steps = _by_occurrence(known.steps or ())
-    adapted = tuple(steps.get(key, step) for key, step in _by_occurrence(fresh.steps or ()).items())
-    return known.model_copy(update={"steps": adapted})
 
 
 _Named = TypeVar("_Named", PhaseStatus, StepStatus)
@@ -199,25 +196,16 @@ def runnable(plan: Plan, entry: PlanStatus) -> tuple[StepRef, ...]:
         return ()
     ready: list[StepRef] = []
     for phase_index, phase in enumerate(phases_of(plan)):
-        statuses = [step.status for step in _steps(entry, phase_index)]
-        ready.extend(_runnable_steps(phase_index, phase, statuses))
-        complete = all(status == S.COMPLETE for status in statuses)
-        if not complete and plan.strategy != "parallel":
+        statuses = (entry.phases or ())[phase_index].steps or ()
+        unfinished = [
+            StepRef(phase_index, step_index, phase.name, step.name)
+            for step_index, (step, status) in enumerate(zip(phase.steps, statuses, strict=True))
+            if status.status != S.COMPLETE
+        ]
+        ready += unfinished if phase.strategy == "parallel" else unfinished[:1]
+        if unfinished and plan.strategy != "parallel":
             break
     return tuple(ready)
-
-
-def _runnable_steps(index: int, phase: Phase, statuses: list[str]) -> Iterator[StepRef]:
-    for step_index, (step, status) in enumerate(zip(phase.steps, statuses, strict=True)):
-        if status == S.COMPLETE:
-            continue
-        yield StepRef(index, step_index, phase.name, step.name)
-        if phase.strategy != "parallel":
-            return
-
-
-def _steps(entry: PlanStatus, phase_index: int) -> tuple[StepStatus, ...]:
-    return (entry.phases or ())[phase_index].steps or ()
 
 
 def is_single_step(plan: Plan) -> bool:
@@ -247,15 +235,17 @@ def record(
     """
     if status_of(entry).terminal:
         return entry
+    tasks = (task for _, step in steps_of_entry(entry) for task in step.tasks or ())
     recorder = _Recorder(
-        {(ref.phase_index, ref.step_index): out for ref, out in outcomes.items()},
+        {(ref.phase_index, ref.step_index): outcome for ref, outcome in outcomes.items()},
         now,
         limits,
-        _MAX_APPLIED - _characters_applied(entry),
+        room=_MAX_APPLIED - sum(len(task.applied or "") for task in tasks),
     )
     phases = tuple(recorder.phase(index, phase) for index, phase in enumerate(entry.phases or ()))
     status = _roll_up([phase.status for phase in phases], entry.status, visited=True)
     updated = entry.model_copy(update={"phases": phases, "status": status})
+    # With a new timestamp alone, each attempt of a waiting step would be a write of the status.
     return entry if updated == entry else _stamped(updated, now)
 
 
@@ -267,7 +257,7 @@ def attempted_still(entry: PlanStatus, ref: StepRef, doing: str) -> StepOutcome:
         ref: The step.
         doing: What it is at; if empty, what is known of it stays.
     """
-    step = _steps(entry, ref.phase_index)[ref.step_index]
+    step = step_status(entry, ref)
     tasks = known_outcomes(step)
     if doing or step.status not in {S.ERROR, S.IN_PROGRESS}:
         return StepOutcome(S.IN_PROGRESS, doing or None, tasks)
@@ -291,7 +281,7 @@ def known_outcomes(step: StepStatus) -> tuple[TaskOutcome, ...]:
 
 
 def step_status(entry: PlanStatus, ref: StepRef) -> StepStatus:
-    return _steps(entry, ref.phase_index)[ref.step_index]
+    return ((entry.phases or ())[ref.phase_index].steps or ())[ref.step_index]
 
 
 def steps_of_entry(entry: PlanStatus) -> Iterator[tuple[StepRef, StepStatus]]:
@@ -306,11 +296,6 @@ def _stamped(entry: PlanStatus, now: str) -> PlanStatus:
     if status_of(entry).terminal:
         times["finished_at"] = now
     return entry.model_copy(update=times)
-
-
-def _characters_applied(entry: PlanStatus) -> int:
-    tasks = (task for _, step in steps_of_entry(entry) for task in step.tasks or ())
-    return sum(len(task.applied or "") for task in tasks)
 
 
 @dataclass(slots=True)
@@ -344,8 +329,11 @@ class _Recorder:
         outcome = self.outcomes.get(position)
         if outcome is None:
             return step
-        known = {task.name: task for task in step.tasks or ()}
-        tasks = tuple(self._task(known.get(task.name), task) for task in outcome.tasks)
+        before = {task.name: task for task in step.tasks or ()}
+        tasks = tuple(
+            self._task(before.get(task.name) or TaskStatus(name=task.name), task)
+            for task in outcome.tasks
+        )
         started = step.started_at
         if started is None and self.limits.times_step(*position):
             started = self.now
@@ -358,11 +346,9 @@ class _Recorder:
             suspended_seconds=step.suspended_seconds,
         )
 
-    def _task(self, known: TaskStatus | None, outcome: TaskOutcome) -> TaskStatus:
+    def _task(self, before: TaskStatus, outcome: TaskOutcome) -> TaskStatus:
         status, now = outcome.status, self.now
-        if known is None:
-            known = TaskStatus(name=outcome.name)
-        progressed_at, progress = known.progressed_at, known.progress
+        progressed_at, progress = before.progressed_at, before.progress
         watched = self.limits.watches_progress(outcome.name)
         if watched and outcome.awaits and outcome.awaits != progress:
             progressed_at, progress = now, outcome.awaits
@@ -370,29 +356,27 @@ class _Recorder:
             name=outcome.name,
             status=status,
             message=_shortened(outcome.message),
-            started_at=known.started_at or outcome.began or now,
-            finished_at=(known.finished_at or now) if status.terminal else None,
-            suspended_seconds=known.suspended_seconds,
+            started_at=before.started_at or outcome.began or now,
+            finished_at=(before.finished_at or now) if status.terminal else None,
+            suspended_seconds=before.suspended_seconds,
             failures=outcome.failures if status is S.ERROR else None,
             next_attempt_at=outcome.next_attempt_at if status is S.ERROR else None,
             progressed_at=None if status.terminal else progressed_at,
             progress=None if status.terminal else progress,
-            applied=known.applied,
+            applied=before.applied,
         )
-        # The digests alone are not worth a write.
-        return updated if updated == known else self._with_applied(updated, outcome)
-
-    def _with_applied(self, task: TaskStatus, outcome: TaskOutcome) -> TaskStatus:
-        """Return a task with the digests of what it has applied, if there is room for them."""
-        room = self.room + len(task.applied or "")
-        fits = not outcome.status.terminal and len(outcome.applied) <= room
+        if updated == before:
+            return updated  # the digests alone are not worth a write
+        # Digests that do not fit are left out, as if it were not known what the task has applied.
+        room = self.room + len(before.applied or "")
+        fits = not status.terminal and len(outcome.applied) <= room
         applied = outcome.applied if fits else ""
         self.room = room - len(applied)
-        return task.model_copy(update={"applied": applied or None})
+        return updated.model_copy(update={"applied": applied or None})
 
 
 def _shortened(message: str | None) -> str | None:
-    """Shorten a message, since servers and templates may produce long ones."""
+    # Servers and templates may produce messages of any length.
     return None if message is None else abridged(message, _MAX_MESSAGE)
 
 

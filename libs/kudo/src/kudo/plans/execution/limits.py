@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
-from kudo.api import OperatorVersion, Phase, Plan, Task
+from kudo.api import OperatorVersion, Plan, Task
 from kudo.api.durations import ADVICE, DurationError, seconds_of
 from kudo.api.problems import InvalidInput, Problem, first_problems, shown_name
 
@@ -96,16 +96,16 @@ def limits_of(version: OperatorVersion, plan_name: str, *, default: str | None) 
     Raises:
         InvalidLimits: some cannot be used.
     """
-    found: dict[LimitKey, Limit] = {}
+    limits: dict[LimitKey, Limit] = {}
     problems: list[Problem] = []
     for key, text, where in _written(version, plan_name, default):
         try:
-            found[key] = Limit(seconds_of(text), text, where)
+            limits[key] = Limit(seconds_of(text), text, where)
         except DurationError as error:
             problems.append(Problem("TimeLimitInvalid", f"{error}; {ADVICE}", where))
     if problems:
         raise InvalidLimits(first_problems(problems))
-    return Limits(found) if found else NO_LIMITS
+    return Limits(limits) if limits else NO_LIMITS
 
 
 _Written = tuple[LimitKey, str, str]
@@ -123,31 +123,23 @@ def _written(version: OperatorVersion, name: str, default: str | None) -> Iterat
         where = f"{path}.phases[{shown_name(phase.name)}]"
         if phase.timeout:
             yield (LimitKind.PHASE, index), phase.timeout, f"{where}.timeout"
-        yield from _written_of_steps(index, phase, where)
+        for step_index, step in enumerate(phase.steps):
+            if step.timeout:
+                at = f"{where}.steps[{shown_name(step.name)}].timeout"
+                yield (LimitKind.STEP, index, step_index), step.timeout, at
     for task in _tasks_with_limits(version.spec.tasks or (), plan):
-        yield from _written_of_task(task)
-
-
-def _written_of_steps(phase_index: int, phase: Phase, path: str) -> Iterator[_Written]:
-    for index, step in enumerate(phase.steps):
-        if step.timeout:
-            where = f"{path}.steps[{shown_name(step.name)}].timeout"
-            yield (LimitKind.STEP, phase_index, index), step.timeout, where
-
-
-def _written_of_task(task: Task) -> Iterator[_Written]:
-    path = f"tasks[{shown_name(task.name)}]"
-    if task.timeout:
-        yield (LimitKind.TASK, task.name), task.timeout, f"{path}.timeout"
-    if task.progress_deadline:
-        key = LimitKind.PROGRESS, task.name
-        yield key, task.progress_deadline, f"{path}.progressDeadline"
+        where = f"tasks[{shown_name(task.name)}]"
+        if task.timeout:
+            yield (LimitKind.TASK, task.name), task.timeout, f"{where}.timeout"
+        if task.progress_deadline:
+            key = LimitKind.PROGRESS, task.name
+            yield key, task.progress_deadline, f"{where}.progressDeadline"
 
 
 def _tasks_with_limits(tasks: Iterable[Task], plan: Plan) -> list[Task]:
     """Return the tasks of a plan that have a limit; of duplicates the first one counts."""
     if not any(task.timeout or task.progress_deadline for task in tasks):
-        return []
+        return []  # most packages have none
     named = {name for phase in plan.phases or () for step in phase.steps for name in step.tasks}
     first: dict[str, Task] = {}
     for task in tasks:

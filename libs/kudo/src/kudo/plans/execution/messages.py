@@ -4,10 +4,10 @@ Each message has its own bound (`entries`). Hundreds of failing steps, in dozens
 still make an Instance too large for etcd, and every write of it slow.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 
-from kudo.api import ExecutionStatus, PlanStatus, StepStatus, TaskStatus
+from kudo.api import ExecutionStatus, PlanStatus
 from kudo.api.problems import abridged
 
 MAX_MESSAGES: Final = 64 << 10
@@ -27,31 +27,48 @@ def bounded(entries: Mapping[str, PlanStatus]) -> Mapping[str, PlanStatus]:
     if sum(len(text) for _, text, _ in _messages(entries)) <= MAX_MESSAGES:
         return entries
     kept = _kept(entries)
-    return {name: _with_messages(name, entry, kept) for name, entry in entries.items()}
+    bounded_entries = {}
+    for name, entry in entries.items():
+        phases = []
+        for phase_index, phase in enumerate(entry.phases or ()):
+            steps = []
+            for step_index, step in enumerate(phase.steps or ()):
+                place = name, phase_index, step_index
+                tasks = tuple(
+                    task.model_copy(update={"message": kept.get((*place, task_index)) or None})
+                    for task_index, task in enumerate(step.tasks or ())
+                )
+                message = kept.get((*place, -1)) or None
+                steps.append(step.model_copy(update={"message": message, "tasks": tasks or None}))
+            phases.append(phase.model_copy(update={"steps": tuple(steps)}))
+        message = kept.get((name, -1, -1, -1)) or None
+        bounded_entries[name] = entry.model_copy(
+            update={"message": message, "phases": tuple(phases)}
+        )
+    return bounded_entries
 
 
-def only_messages_differ(one: PlanStatus, other: PlanStatus) -> bool:
+def only_messages_differ(left: PlanStatus, right: PlanStatus) -> bool:
     """Return whether two entries are the same but for messages and the time of their last change.
 
     How often a task was tried, and what it waits for, count as messages. False also for entries
     that are equal.
     """
-    return one != other and _without_messages(one) == _without_messages(other)
 
+    def without_messages(entry: PlanStatus) -> list[object]:
+        parts: list[object] = [
+            (entry.name, entry.status, entry.uid, entry.started_at, entry.finished_at)
+        ]
+        for phase in entry.phases or ():
+            parts.append(("phase", phase.name, phase.status))
+            for step in phase.steps or ():
+                parts.append(("step", step.name, step.status))
+                for task in step.tasks or ():
+                    times = task.started_at, task.finished_at
+                    parts.append(("task", task.name, task.status, *times))
+        return parts
 
-def _without_messages(entry: PlanStatus) -> tuple[object, ...]:
-    phases = tuple(
-        (phase.name, phase.status, tuple(map(_step_without_messages, phase.steps or ())))
-        for phase in entry.phases or ()
-    )
-    return entry.name, entry.status, entry.uid, entry.started_at, entry.finished_at, phases
-
-
-def _step_without_messages(step: StepStatus) -> tuple[object, ...]:
-    tasks = tuple(
-        (task.name, task.status, task.started_at, task.finished_at) for task in step.tasks or ()
-    )
-    return step.name, step.status, tasks
+    return left != right and without_messages(left) == without_messages(right)
 
 
 def _messages(entries: Mapping[str, PlanStatus]) -> Iterator[tuple[_Place, str, str]]:
@@ -92,32 +109,3 @@ def _kept(entries: Mapping[str, PlanStatus]) -> dict[_Place, str]:
         kept[place] = left if len(left) <= room else ""
         room -= len(kept[place])
     return kept
-
-
-def _with_messages(name: str, entry: PlanStatus, kept: Mapping[_Place, str]) -> PlanStatus:
-    def text(*place: int) -> str | None:
-        return kept.get((name, *place)) or None  # type: ignore[arg-type]
-
-    def tasks(phase: int, step: int, known: Iterable[TaskStatus]) -> tuple[TaskStatus, ...] | None:
-        found = tuple(
-            task.model_copy(update={"message": text(phase, step, index)})
-            for index, task in enumerate(known)
-        )
-        return found or None
-
-    def steps(phase: int, known: Iterable[StepStatus]) -> tuple[StepStatus, ...]:
-        return tuple(
-            step.model_copy(
-                update={
-                    "message": text(phase, index, -1),
-                    "tasks": tasks(phase, index, step.tasks or ()),
-                }
-            )
-            for index, step in enumerate(known)
-        )
-
-    phases = tuple(
-        phase.model_copy(update={"steps": steps(index, phase.steps or ())})
-        for index, phase in enumerate(entry.phases or ())
-    )
-    return entry.model_copy(update={"message": text(-1, -1, -1), "phases": phases})

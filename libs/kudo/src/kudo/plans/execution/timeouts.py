@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from kudo.api import ExecutionStatus, PhaseStatus, Plan, PlanStatus, StepStatus, TaskStatus
+from kudo.api import ExecutionStatus, Plan, PlanStatus, StepStatus, TaskStatus
 from kudo.api.moments import moment
 from kudo.api.problems import shown, shown_name
 from kudo.plans.execution.entries import StepRef, fail, phases_of, record, status_of, step_of
@@ -77,24 +77,26 @@ def next_limit(
     """
     if not limits or suspended_at or status_of(entry).terminal:
         return None
-    counting = (_passing(begun, limits, now) for begun in _begun(plan, entry))
-    return min(filter(None, counting), key=lambda one: one.seconds_left, default=None)
-
-
-def _passing(begun: _Begun, limits: Limits, now: datetime) -> Passing | None:
-    limit, since = limits.get(begun.key), moment(begun.since)
-    if limit is None or since is None:
-        return None
-    passed = (now - since).total_seconds() - max(0, begun.paused or 0)
-    left = limit.seconds + _ROUNDING_SECONDS - passed
-    return Passing(begun.key[0], limit, left, begun.path, begun.position, begun.task)
+    counting: list[Passing] = []
+    for begun in _begun(plan, entry):
+        limit, since = limits.get(begun.key), moment(begun.since)
+        if limit is not None and since is not None:
+            elapsed = (now - since).total_seconds() - max(0, begun.paused or 0)
+            left = limit.seconds + _ROUNDING_SECONDS - elapsed
+            kind = begun.key[0]
+            counting.append(Passing(kind, limit, left, begun.path, begun.position, begun.task))
+    # Of equals, `min` takes the first, and outer things come first.
+    return min(counting, key=lambda passing: passing.seconds_left, default=None)
 
 
 def _begun(plan: Plan, entry: PlanStatus) -> Iterator[_Begun]:
     """Yield what a limit may be of, outer things before those in them."""
     name = shown_name(entry.name)
     yield _Begun((LimitKind.PLAN,), entry.started_at, entry.suspended_seconds, name)
-    for index, phase in _open_phases(plan, entry):
+    # An entry may have more phases than the plan, if its version was edited: they do not count.
+    for index, (_, phase) in enumerate(zip(phases_of(plan), entry.phases or (), strict=False)):
+        if phase.status in _ENDED:
+            continue
         path = f"{name}.{shown_name(phase.name)}"
         key: LimitKey = (LimitKind.PHASE, index)
         yield _Begun(key, phase.started_at, phase.suspended_seconds, path, (index,))
@@ -103,31 +105,23 @@ def _begun(plan: Plan, entry: PlanStatus) -> Iterator[_Begun]:
         key = LimitKind.STEP, *at
         yield _Begun(key, step.started_at, step.suspended_seconds, _path(entry, ref), at)
     for ref, step in _open_steps(plan, entry):
-        yield from _begun_tasks(plan, ref, step, _path(entry, ref))
-
-
-def _begun_tasks(plan: Plan, ref: StepRef, step: StepStatus, path: str) -> Iterator[_Begun]:
-    for index, task in _open_tasks(plan, ref, step):
-        at = ref.phase_index, ref.step_index, index
-        key: LimitKey = (LimitKind.TASK, task.name)
-        yield _Begun(key, task.started_at, task.suspended_seconds, path, at, task.name)
-        key = LimitKind.PROGRESS, task.name
-        # The end of a pause moves progressedAt; it does not move startedAt.
-        since, paused = task.progressed_at, 0
-        if moment(since) is None:
-            since, paused = task.started_at, task.suspended_seconds or 0
-        yield _Begun(key, since, paused, path, at, task.name)
-
-
-def _open_phases(plan: Plan, entry: PlanStatus) -> Iterator[tuple[int, PhaseStatus]]:
-    known = zip(phases_of(plan), entry.phases or (), strict=False)
-    return ((index, one) for index, (_, one) in enumerate(known) if one.status not in _ENDED)
+        path = _path(entry, ref)
+        for index, task in _open_tasks(plan, ref, step):
+            position = ref.phase_index, ref.step_index, index
+            key = LimitKind.TASK, task.name
+            yield _Begun(key, task.started_at, task.suspended_seconds, path, position, task.name)
+            key = LimitKind.PROGRESS, task.name
+            # The end of a pause moves progressedAt; it does not move startedAt.
+            since, paused = task.progressed_at, 0
+            if moment(since) is None:
+                since, paused = task.started_at, task.suspended_seconds or 0
+            yield _Begun(key, since, paused, path, position, task.name)
 
 
 def _open_steps(plan: Plan, entry: PlanStatus) -> Iterator[tuple[StepRef, StepStatus]]:
     phases = zip(phases_of(plan), entry.phases or (), strict=False)
-    for phase_index, (phase, known) in enumerate(phases):
-        steps = zip(phase.steps, known.steps or (), strict=False)
+    for phase_index, (phase, phase_status) in enumerate(phases):
+        steps = zip(phase.steps, phase_status.steps or (), strict=False)
         for step_index, (step, status) in enumerate(steps):
             if status.status not in _ENDED:
                 yield StepRef(phase_index, step_index, phase.name, step.name), status
@@ -167,50 +161,35 @@ def time_out(plan: Plan, entry: PlanStatus, passing: Passing, now: str) -> tuple
         The entry of the ended run, and the message: which limit, and what it waited for.
     """
     message = _message(plan, entry, passing)
-    match passing.kind:
-        case LimitKind.PLAN:
-            return fail(entry, message, now), message
-        case LimitKind.PHASE:
-            return fail(_with_failed_phase(entry, passing), message, now), message
-    failed = _with_failed_step(entry, passing, message, now)
-    return record(failed, {}, now), message
-
-
-def _with_failed_phase(entry: PlanStatus, passing: Passing) -> PlanStatus:
+    if passing.kind is LimitKind.PLAN:
+        return fail(entry, message, now), message
     phases = list(entry.phases or ())
-    (index,) = passing.position
-    phases[index] = phases[index].model_copy(update={"status": S.FATAL_ERROR})
-    return entry.model_copy(update={"phases": tuple(phases)})
-
-
-def _with_failed_step(entry: PlanStatus, passing: Passing, message: str, now: str) -> PlanStatus:
-    phases = list(entry.phases or ())
-    phase_index, step_index, *_ = passing.position
+    phase_index, *inner = passing.position
+    if passing.kind is LimitKind.PHASE:
+        phases[phase_index] = phases[phase_index].model_copy(update={"status": S.FATAL_ERROR})
+        return fail(entry.model_copy(update={"phases": tuple(phases)}), message, now), message
+    step_index, *of_task = inner
     steps = list(phases[phase_index].steps or ())
     failed: dict[str, object] = {"status": S.FATAL_ERROR, "message": message}
-    if passing.task:
-        failed["tasks"] = _with_failed_task(steps[step_index], passing, message, now)
-    steps[step_index] = steps[step_index].model_copy(update=failed)
+    step_update = dict(failed)
+    if of_task:
+        tasks = list(steps[step_index].tasks or ())
+        # No further attempt comes.
+        ended = {"finished_at": now, "failures": None, "next_attempt_at": None}
+        tasks[of_task[0]] = tasks[of_task[0]].model_copy(update=failed | ended)
+        step_update["tasks"] = tuple(tasks)
+    steps[step_index] = steps[step_index].model_copy(update=step_update)
     phases[phase_index] = phases[phase_index].model_copy(update={"steps": tuple(steps)})
-    return entry.model_copy(update={"phases": tuple(phases)})
-
-
-def _with_failed_task(
-    step: StepStatus, passing: Passing, message: str, now: str
-) -> tuple[TaskStatus, ...]:
-    tasks = list(step.tasks or ())
-    index = passing.position[-1]
-    # No further attempt comes.
-    ended = {"finished_at": now, "failures": None, "next_attempt_at": None}
-    failed = {"status": S.FATAL_ERROR, "message": message, **ended}
-    tasks[index] = tasks[index].model_copy(update=failed)
-    return tuple(tasks)
+    # What follows for the phase and the plan is rolled up as after an attempt.
+    return record(entry.model_copy(update={"phases": tuple(phases)}), {}, now), message
 
 
 def _message(plan: Plan, entry: PlanStatus, passing: Passing) -> str:
     passed = _what_passed(passing)
     if passing.task:
-        message = _message_of_task(entry, passing)
+        phase, step, index = passing.position
+        task = ((entry.phases or ())[phase].steps or ())[step].tasks or ()
+        message = shown(task[index].message or "", _WAIT)
         return f"{passed}: {message}" if message else passed
     waits = [*_waits(plan, entry, passing)]
     more = [f"and {len(waits) - _WAITS} more"] if len(waits) > _WAITS else []
@@ -233,33 +212,17 @@ def _waits(plan: Plan, entry: PlanStatus, passing: Passing) -> Iterator[str]:
     """Yield what the tasks that had begun waited for, within what the limit is of."""
     within = passing.position
     for ref, step in _open_steps(plan, entry):
-        if (ref.phase_index, ref.step_index)[: len(within)] == within:
-            for task, message in _messages(plan, ref, step):
-                name = _name_in(passing, ref, task)
-                yield f"{name}: {message}" if message else name
-
-
-def _message_of_task(entry: PlanStatus, passing: Passing) -> str:
-    phase, step, task = passing.position
-    steps = (entry.phases or ())[phase].steps or ()
-    return shown((steps[step].tasks or ())[task].message or "", _WAIT)
-
-
-def _messages(plan: Plan, ref: StepRef, step: StepStatus) -> Iterator[tuple[str, str]]:
-    """Yield name and message of the tasks that have begun; of the step if there are none yet."""
-    tasks = [task for _, task in _open_tasks(plan, ref, step)]
-    for task in tasks:
-        yield task.name, shown(task.message or "", _WAIT)
-    if not tasks and step.message:
-        yield "", shown(step.message, _WAIT)
-
-
-def _name_in(passing: Passing, ref: StepRef, task: str) -> str:
-    """Return the name of a step, or of a task of the step that the limit is of."""
-    phase, step = shown_name(ref.phase), shown_name(ref.step)
-    match passing.kind:
-        case LimitKind.PLAN:
-            return f"step {phase}.{step}"
-        case LimitKind.STEP if task:
-            return f"task {shown_name(task)}"
-    return f"step {step}"
+        if (ref.phase_index, ref.step_index)[: len(within)] != within:
+            continue
+        begun = [(task.name, task.message) for _, task in _open_tasks(plan, ref, step)]
+        if not begun and step.message:
+            begun = [("", step.message)]  # no task has begun yet: the step itself tells
+        for task_name, message in begun:
+            # Named by what the limit does not say already: its own plan, phase or step.
+            name = f"step {shown_name(ref.step)}"
+            if passing.kind is LimitKind.PLAN:
+                name = f"step {shown_name(ref.phase)}.{shown_name(ref.step)}"
+            elif passing.kind is LimitKind.STEP and task_name:
+                name = f"task {shown_name(task_name)}"
+            text = shown(message or "", _WAIT)
+            yield f"{name}: {text}" if text else name
