@@ -10,11 +10,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kudo.api import Json, JsonObject, names
+from kudo.api import JsonObject, names
 from kudo.api.identity import identity
 from kudo.api.task_kinds import FatalTaskError
 from kudo.objects.adoption import Retention
 from kudo.objects.policies import apply_policy_problem, is_retained, policy_problem
+from kudo.objects.removed_apis.conversions import copied
 
 if TYPE_CHECKING:  # worker processes start without the models
     from kudo.api import Instance, OperatorVersion
@@ -95,29 +96,41 @@ def enrich(source: JsonObject, origin: Origin, *, namespaced: bool) -> JsonObjec
         FatalTaskError: the template names another controller as owner, a deletion or apply
             policy that there is not, or a kind that only KUDO writes; TaskEnhancementError.
     """
-    target: JsonObject = _copied(source)
+    target: JsonObject = copied(source)
     for field in _SERVER_FIELDS:
         target["metadata"].pop(field, None)
-    _refuse_inventories(target)
     _refuse_own_kinds(target, origin)
-    _check_policies(target, namespaced=namespaced)
+    metadata = target["metadata"]
+    problem = policy_problem(metadata) or apply_policy_problem(metadata, namespaced=namespaced)
+    if problem:
+        text = f"{target['kind']} {metadata['name']}: {problem}"
+        raise FatalTaskError("TaskEnhancementError", text)
     _add(target, ("metadata",), "labels", origin.labels)
     _add(target, ("metadata",), "annotations", origin.annotations)
     for path in _pod_metadata(target):
         _add(target, path, "labels", origin.labels)
         version = {names.ANNOTATION_OPERATOR_VERSION: origin.version.spec.version or ""}
         _add(target, path, "annotations", version)
-    for claim in _volume_claims(target):
-        _add(claim, ("metadata",), "labels", origin.labels)
+    if (_group(target), target["kind"]) == ("apps", "StatefulSet"):
+        # The controller copies these labels to the claims, which stay when the set is deleted.
+        for claim in _walk(target, ("spec", "volumeClaimTemplates")) or ():
+            if isinstance(claim, dict):
+                _add(claim, ("metadata",), "labels", origin.labels)
     if namespaced:
         _own(target, origin)
-    _retain(target, origin, namespaced=namespaced)
+    if isinstance(metadata.get("annotations"), dict):
+        # Whose a retained object is cannot be said by a template.
+        metadata["annotations"].pop(names.ANNOTATION_RETAINED_BY, None)
+    if namespaced and is_retained(metadata):
+        # A cluster-scoped object has its sharers instead: each would write another value.
+        retained_by = {names.ANNOTATION_RETAINED_BY: str(origin.retention)}
+        _add(target, ("metadata",), "annotations", retained_by)
     return target
 
 
 def annotate_pods(source: JsonObject, annotations: dict[str, str]) -> JsonObject:
     """Return a workload with annotations added to its pods; other kinds as they are."""
-    target: JsonObject = _copied(source)
+    target: JsonObject = copied(source)
     for path in _pod_metadata(target):
         _add(target, path, "annotations", annotations)
     return target
@@ -149,26 +162,11 @@ def encode_string_data(source: JsonObject) -> JsonObject:
     return {**target, "data": {**data, **encoded}} if encoded else target
 
 
-def _copied(value: Json) -> Json:
-    """Copy the containers of a JSON value."""
-    if isinstance(value, dict):
-        return {key: _copied(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_copied(item) for item in value]
-    return value
-
-
 def _pod_metadata(target: JsonObject) -> Iterator[tuple[str, ...]]:
     group, kind = _group(target), target["kind"]
     path = _WORKLOADS.get((group, kind)) or _WORKLOADS.get(("*", kind))
     if path is not None and isinstance(_walk(target, path[:-1]), dict):
         yield path
-
-
-def _volume_claims(target: JsonObject) -> Iterator[JsonObject]:
-    if (_group(target), target["kind"]) == ("apps", "StatefulSet"):
-        claims = _walk(target, ("spec", "volumeClaimTemplates"))
-        yield from (claim for claim in claims or () if isinstance(claim, dict))
 
 
 def _group(target: JsonObject) -> str:
@@ -215,44 +213,19 @@ def _own(target: JsonObject, origin: Origin) -> None:
         metadata["ownerReferences"] = owned
 
 
-def _check_policies(target: JsonObject, *, namespaced: bool) -> None:
-    metadata = target["metadata"]
-    problem = policy_problem(metadata) or apply_policy_problem(metadata, namespaced=namespaced)
-    if problem:
-        text = f"{target['kind']} {target['metadata']['name']}: {problem}"
-        raise FatalTaskError("TaskEnhancementError", text)
-
-
-def _retain(target: JsonObject, origin: Origin, *, namespaced: bool) -> None:
-    """Write down whose a retained object is; a template cannot.
-
-    A cluster-scoped object has its sharers instead: each of them would write another value.
-    """
-    metadata = target["metadata"]
-    if isinstance(metadata.get("annotations"), dict):
-        metadata["annotations"].pop(names.ANNOTATION_RETAINED_BY, None)
-    if namespaced and is_retained(metadata):
-        values = {names.ANNOTATION_RETAINED_BY: str(origin.retention)}
-        _add(target, ("metadata",), "annotations", values)
-
-
-def _refuse_inventories(target: JsonObject) -> None:
-    """Refuse templates of Inventories: in compat they would be written as the reconciler."""
-    if (_group(target), target["kind"]) == (names.GROUP, "Inventory"):
-        name = target["metadata"]["name"]
+def _refuse_own_kinds(target: JsonObject, origin: Origin) -> None:
+    """Refuse Inventories, and Instances by which a template would control runs."""
+    if _group(target) != names.GROUP:
+        return
+    kind, name, spec = target["kind"], target["metadata"]["name"], target.get("spec")
+    if kind == "Inventory":
+        # In compat they would be written with the rights of the reconciler.
         text = f"Inventory {name}: only KUDO writes Inventories; remove the template"
         raise FatalTaskError("TaskEnhancementError", text)
-
-
-def _refuse_own_kinds(target: JsonObject, origin: Origin) -> None:
-    """Refuse templates that control runs of their own Instance, or of others past admission."""
-    if _group(target) != names.GROUP or target["kind"] != "Instance":
-        return
-    spec = target.get("spec")
-    own = target["metadata"]["name"] == origin.instance.metadata.name
-    if own or (isinstance(spec, dict) and "planExecution" in spec):
+    is_own = name == origin.instance.metadata.name
+    if kind == "Instance" and (is_own or (isinstance(spec, dict) and "planExecution" in spec)):
+        # A run that changes its own Instance would start itself, or others past admission.
         text = "a template may neither apply the Instance that it belongs to nor set planExecution"
-        name = target["metadata"]["name"]
         raise FatalTaskError("TaskEnhancementError", f"Instance {name}: {text}")
 
 

@@ -93,27 +93,27 @@ class Entry:
         """Whether the entry is a share of a cluster-scoped object."""
         return not (self.place.namespace or self.leaving)
 
-    def says_as_much_as(self, known: Entry | None) -> bool:
-        """Return whether `known` is as good as this entry, but for the uid and whether it adopts.
+    def says_as_much_as(self, recorded: Entry | None) -> bool:
+        """Return whether an entry on record is as good as this one, but for uid and adoption.
 
         These two are learned from the answer to the apply, when the entry is on record already.
         """
-        if known is None:
+        if recorded is None:
             return False
-        return self.digest == known.digest and self.agrees_but_for_digest(known)
+        return self.digest == recorded.digest and self.agrees_but_for_digest(recorded)
 
-    def agrees_but_for_digest(self, known: Entry | None) -> bool:
-        """Return whether `known` is as good as this entry, but for the digest as well."""
+    def agrees_but_for_digest(self, recorded: Entry | None) -> bool:
+        """Return whether an entry on record is as good as this one, but for the digest as well."""
         # One after the other: of 50,000 entries two tuples each took three times as long.
-        return known is not None and (
-            self.version == known.version
-            and self.resource == known.resource
-            and self.plan == known.plan
-            and self.task == known.task
-            and self.retained == known.retained
-            and self.orphaned_by == known.orphaned_by
-            and self.leaving == known.leaving
-            and self.place == known.place
+        return recorded is not None and (
+            self.version == recorded.version
+            and self.resource == recorded.resource
+            and self.plan == recorded.plan
+            and self.task == recorded.task
+            and self.retained == recorded.retained
+            and self.orphaned_by == recorded.orphaned_by
+            and self.leaving == recorded.leaving
+            and self.place == recorded.place
         )
 
 
@@ -145,26 +145,26 @@ class Record:
             entry: The entry.
             but_for_digest: Objects of which another digest is good enough.
         """
-        known = self.get(entry.place)
+        recorded = self.get(entry.place)
         if entry.place in but_for_digest:
-            return entry.agrees_but_for_digest(known)
-        return entry.says_as_much_as(known)
+            return entry.agrees_but_for_digest(recorded)
+        return entry.says_as_much_as(recorded)
 
     def merged(self, entries: Iterable[Entry]) -> Record:
         """Return the record with entries; uids and adoptions that they leave open are kept.
 
         That an object was adopted is forgotten when another one has taken its place.
         """
-        found = dict(self.entries)
+        merged = dict(self.entries)
         for entry in entries:
-            known = found.get(entry.place)
-            found[entry.place] = entry if known is None else continued(entry, known)
-        return replace(self, entries=MappingProxyType(found))
+            recorded = merged.get(entry.place)
+            merged[entry.place] = entry if recorded is None else continued(entry, recorded)
+        return replace(self, entries=MappingProxyType(merged))
 
     def leaving(self, places: Iterable[Place]) -> Record:
         """Return the record without the shares of cluster-scoped objects, which stay on record."""
-        found = (self.entries[place] for place in places if place in self.entries)
-        left = {one.place: replace(one, leaving=True) for one in found if one.shared}
+        entries = (self.entries[place] for place in places if place in self.entries)
+        left = {entry.place: replace(entry, leaving=True) for entry in entries if entry.shared}
         return replace(self, entries=MappingProxyType({**self.entries, **left})) if left else self
 
     def without(self, places: Iterable[Place]) -> Record:
@@ -173,16 +173,13 @@ class Record:
         return replace(self, entries=MappingProxyType(left))
 
 
-def continued(entry: Entry, known: Entry) -> Entry:
-    """Return an entry with what it leaves open of the known one, which is returned if it is equal.
-
-    Without `replace`, which takes three times as long: a record may have 100,000 entries.
-    """
-    replaced = bool(entry.uid and known.uid) and entry.uid != known.uid
-    adopted = entry.adopted or (known.adopted and not replaced)
-    uid = entry.uid or known.uid
-    if uid == known.uid and adopted == known.adopted and entry.says_as_much_as(known):
-        return known
+def continued(entry: Entry, recorded: Entry) -> Entry:
+    """Return an entry with what it leaves open of the one on record, which is returned if equal."""
+    replaced = bool(entry.uid and recorded.uid) and entry.uid != recorded.uid
+    adopted = entry.adopted or (recorded.adopted and not replaced)
+    uid = entry.uid or recorded.uid
+    if uid == recorded.uid and adopted == recorded.adopted and entry.says_as_much_as(recorded):
+        return recorded
     if uid == entry.uid and adopted == entry.adopted:
         return entry
     return answered(entry, uid, adopted=adopted)
@@ -190,6 +187,7 @@ def continued(entry: Entry, known: Entry) -> Entry:
 
 def answered(entry: Entry, uid: str, *, adopted: bool) -> Entry:
     """Return an entry with what the answer to the apply tells."""
+    # Without `replace`, which takes three times as long: a record may have 100,000 entries.
     return Entry(
         entry.place,
         entry.version,
@@ -208,14 +206,14 @@ def answered(entry: Entry, uid: str, *, adopted: bool) -> Entry:
 # In Inventory objects
 
 
-def inventory_name(one: InstanceIdentity, number: int) -> str:
+def inventory_name(instance: InstanceIdentity, number: int) -> str:
     """Return the name of an Inventory of an Instance; they count from 0."""
-    name = one.name
+    name = instance.name
     if len(name) > _NAME_CHARACTERS:
         digest = hashlib.sha256(name.encode()).hexdigest()[:8]
         # What is cut off may leave what no part of a name can end with.
         name = f"{name[: _NAME_CHARACTERS - 9].rstrip('-.')}-{digest}"
-    return f"{name}.{one.uid[:_UID_DIGITS].rstrip('-.')}.{number}"
+    return f"{name}.{instance.uid[:_UID_DIGITS].rstrip('-.')}.{number}"
 
 
 def shards(record: Record, before: Sequence[Iterable[Place]] = ()) -> list[tuple[Entry, ...]]:
@@ -243,16 +241,17 @@ def sharding(
     Returns:
         At least as many as `before`; those at the end may be empty.
     """
-    found: list[list[Entry]] = [[] for _ in before]
+    # An entry that moves to another Inventory changes both, so entries stay where they are.
+    inventories: list[list[Entry]] = [[] for _ in before]
     placed: set[Place] = set()
     for number, places in enumerate(before):
         for place in places:
             entry = record.get(place)
             if entry is None or place in placed:
                 continue
-            if len(found[number]) < MOST_OBJECTS:
+            if len(inventories[number]) < MOST_OBJECTS:
                 placed.add(place)
-                found[number].append(entry)
+                inventories[number].append(entry)
         yield
     number = 0
     for count, entry in enumerate(record, 1):
@@ -260,21 +259,21 @@ def sharding(
             yield
         if entry.place in placed:
             continue
-        while number < len(found) and len(found[number]) >= MOST_OBJECTS:
+        while number < len(inventories) and len(inventories[number]) >= MOST_OBJECTS:
             number += 1
-        if number == len(found):
-            found.append([])
-        found[number].append(entry)
-    return [tuple(entries) for entries in found]
+        if number == len(inventories):
+            inventories.append([])
+        inventories[number].append(entry)
+    return [tuple(entries) for entries in inventories]
 
 
 def inventory_of(
-    one: InstanceIdentity, number: int, entries: Iterable[Entry], *, complete: bool
+    instance: InstanceIdentity, number: int, entries: Iterable[Entry], *, complete: bool
 ) -> JsonObject:
     """Return an Inventory to store, without resourceVersion.
 
     Args:
-        one: The Instance.
+        instance: The Instance.
         number: Of the Inventory, from 0.
         entries: Its objects; one with a text that `read_entries` would refuse is left out.
         complete: Whether the record is; only the first Inventory says so.
@@ -282,15 +281,15 @@ def inventory_of(
     owner = {
         "apiVersion": API_VERSION,
         "kind": "Instance",
-        "name": one.name,
-        "uid": one.uid,
+        "name": instance.name,
+        "uid": instance.uid,
         "controller": True,
         "blockOwnerDeletion": False,
     }
     metadata = {
-        "name": inventory_name(one, number),
-        "namespace": one.namespace,
-        "labels": {LABEL_INSTANCE: one.name} if len(one.name) <= MAX_LABEL else {},
+        "name": inventory_name(instance, number),
+        "namespace": instance.namespace,
+        "labels": {LABEL_INSTANCE: instance.name} if len(instance.name) <= MAX_LABEL else {},
         "ownerReferences": [owner],
     }
     says = {"complete": True} if complete and number == 0 else {}
@@ -327,14 +326,10 @@ def _to_wire(entry: Entry) -> JsonObject:
 def owner_of(metadata: JsonObject) -> InstanceIdentity | None:
     """Return the Instance that an Inventory belongs to; None if its owner is none."""
     for owner in metadata.get("ownerReferences") or ():
-        if owner.get("controller") and _is_instance(owner):
+        group = str(owner.get("apiVersion")).rpartition("/")[0]
+        if owner.get("controller") and (group, owner.get("kind")) == (GROUP, "Instance"):
             return InstanceIdentity(metadata["namespace"], str(owner["name"]), str(owner["uid"]))
     return None
-
-
-def _is_instance(owner: JsonObject) -> bool:
-    group = str(owner.get("apiVersion")).rpartition("/")[0]
-    return (group, owner.get("kind")) == (GROUP, "Instance")
 
 
 def read_entries(inventory: JsonObject) -> tuple[tuple[Entry, ...], int]:
@@ -361,17 +356,21 @@ def can_be_recorded(entry: Entry, namespace: str) -> bool:
 
 
 def _read(obj: Json, namespace: str) -> Entry | None:
-    if not isinstance(obj, dict):
-        return None
-    if not _is_plain(obj):
+    if not isinstance(obj, dict) or not _is_plain(obj):
         return None
     texts = {key: value for key, value in obj.items() if isinstance(value, str)}
 
     def text(key: str) -> str:
         return texts.get(key, "")
 
-    place = Place(_kept(text("group")), _kept(text("kind")), _kept(text("namespace")), text("name"))
-    if place.namespace not in {"", namespace} or not _can_be_called(place.name):
+    name = text("name")
+    place = Place(_kept(text("group")), _kept(text("kind")), _kept(text("namespace")), name)
+    # A plan acts in the namespace of its Instance alone: another one was written by hand.
+    if place.namespace not in {"", namespace}:
+        return None
+    # Names of some kinds, such as ClusterRoles, may have nearly any character. None may escape the
+    # path of a request.
+    if name in {"", ".", ".."} or "/" in name or "%" in name:
         return None
     if not _may_be_applied(place.group, text("version"), place.kind, text("resource")):
         return None
@@ -394,14 +393,6 @@ def _is_plain(obj: JsonObject) -> bool:
     """Return whether the texts of an entry can be shown: they stand in events and on terminals."""
     texts = (value for value in obj.values() if isinstance(value, str))
     return all(len(text) <= _TEXT_CHARACTERS and text.isprintable() for text in texts)
-
-
-def _can_be_called(name: str) -> bool:
-    """Return whether an object can have a name: it must not escape the path of a request.
-
-    Names of some kinds, such as ClusterRoles, may have nearly any character.
-    """
-    return bool(name) and name not in {".", ".."} and "/" not in name and "%" not in name
 
 
 @lru_cache(maxsize=1024)

@@ -42,6 +42,7 @@ _NOT_STALLED = frozenset(
 )
 _OURS = frozenset({READY, RECONCILING, STALLED})
 _MAX_MESSAGE = 32768
+"""What the schema of conditions in Kubernetes allows; a longer one would fail the whole write."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,17 +72,18 @@ def update(
     conditions: tuple["api.Condition", ...], situation: Situation, *, generation: int, now: str
 ) -> tuple["api.Condition", ...]:
     """Return the conditions for a situation: ours first, then those of others as they are."""
-    desired = {
-        kind: api.Condition(
+    desired: dict[str, api.Condition] = {}
+    for kind, status, reason, message in _desired(conditions, situation):
+        old = find(conditions, kind)
+        kept = old is not None and old.status == status
+        desired[kind] = api.Condition(
             type=kind,
             status=status,
             reason=reason,
             message=message[:_MAX_MESSAGE],
-            last_transition_time=_transition(conditions, kind, status, now),
+            last_transition_time=old.last_transition_time if old is not None and kept else now,
             observed_generation=generation,
         )
-        for kind, status, reason, message in _desired(conditions, situation)
-    }
     ready = desired.get(READY) or find(conditions, READY)
     others = (condition for condition in conditions if condition.type not in _OURS)
     ours = (ready, desired.get(RECONCILING), desired.get(STALLED))
@@ -99,23 +101,17 @@ def _desired(
     elif situation.running is not None:
         text = f"plan {situation.running} is running"
         yield RECONCILING, "True", PLAN_IN_PROGRESS, text
-        if ready is None and _says_nothing(find(conditions, READY)):
+        # A plan such as a backup leaves Ready as it is, unless Ready is missing or speaks of a plan
+        # that was replaced, held up or kept failing.
+        old = find(conditions, READY)
+        says_nothing = old is None or old.reason in {PLAN_IN_PROGRESS, SUSPENDED, INTERNAL_ERROR}
+        if ready is None and says_nothing:
             ready = PLAN_IN_PROGRESS, text
     if ready is not None:
         reason, message = ready
         yield READY, _READY_BY_REASON.get(reason, "False"), reason, message
     if situation.stalled is not None:
         yield STALLED, "True", *situation.stalled
-
-
-def _says_nothing(ready: "api.Condition | None") -> bool:
-    """Whether Ready is missing, or speaks of a plan that was replaced, held up or kept failing."""
-    return ready is None or ready.reason in {PLAN_IN_PROGRESS, SUSPENDED, INTERNAL_ERROR}
-
-
-def _transition(conditions: tuple["api.Condition", ...], kind: str, status: str, now: str) -> str:
-    old = find(conditions, kind)
-    return old.last_transition_time if old is not None and old.status == status else now
 
 
 def find(conditions: tuple["api.Condition", ...], kind: str) -> "api.Condition | None":

@@ -33,6 +33,8 @@ _REMOVED = ""
 """In place of a fingerprint: the Instance no longer sets a parameter that is in force."""
 _NO_CAUSE = Cause()
 _MOST_PARAMETERS = 20
+"""Names in a cause. The record is part of a status, which etcd bounds, and an Instance may change
+hundreds of parameters at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +101,9 @@ def record_as_it_stands(instance: Instance, version: OperatorVersion) -> LastRun
 
 
 def _cause(instance: Instance, version: OperatorVersion, pending: frozenset[str]) -> Cause | None:
-    run, names = instance.scheduled, _brought_into_force(instance, version, pending)
+    run, names = instance.scheduled, list[str]()
+    if in_force(instance) is not None:  # the first run brings everything into force
+        names = sorted((changed_parameters(instance) & version.declared.keys()) - pending)
     left_out = len(names) - _MOST_PARAMETERS
     cause = Cause(
         requested_by=shown(run.requested_by or "", bounds.NAME) or None,
@@ -110,15 +114,6 @@ def _cause(instance: Instance, version: OperatorVersion, pending: frozenset[str]
         from_step=run.from_step or None,
     )
     return None if cause == _NO_CAUSE else cause
-
-
-def _brought_into_force(
-    instance: Instance, version: OperatorVersion, pending: frozenset[str]
-) -> list[str]:
-    """Return the parameters that change with the scheduled run; none if it is the first one."""
-    if in_force(instance) is None:
-        return []
-    return sorted((changed_parameters(instance) & version.declared.keys()) - pending)
 
 
 def _previous(last: LastRun | None, reference: ObjectReference | None) -> ObjectReference | None:
@@ -192,7 +187,7 @@ def has_run_with(instance: Instance) -> bool:
     """Return whether the OperatorVersion that an Instance names was in force in a run of it."""
     last = instance.status.last_run
     if last is None:
-        # Runs that the original recorded, without the version.
+        # Runs that KUDO 0.19 recorded, without the version.
         return has_run(instance)
     used = {"/".join(version_in_force(last)), last.version or ""}
     return "/".join(instance.operator_version_key) in used
@@ -236,14 +231,14 @@ def edited_since(instance: Instance, version: OperatorVersion) -> Problem | None
     run, last = instance.scheduled, instance.status.last_run
     if last is None or not is_of(last, run) or not last.operator_version_digest:
         return None
-    found = differences(last, instance, version)
-    if found.version:
+    different = differences(last, instance, version)
+    if different.version:
         key = "/".join(instance.operator_version_key)
         text = f"OperatorVersion {key} is not the one that the run began with"
         return _edited("OperatorVersionChanged", instance, text, "spec.operatorVersion")
-    if not found.parameters:
+    if not different.parameters:
         return None
-    text = f"the run began with other values of parameters: {listed(found.parameters)}"
+    text = f"the run began with other values of parameters: {listed(different.parameters)}"
     return _edited("ParametersChanged", instance, text, "spec.parameters")
 
 
@@ -262,11 +257,11 @@ def differences(last: LastRun, instance: Instance, version: OperatorVersion) -> 
     """
     if last.operator_version_digest != version.digest:
         return Differences(version=True)
+    recorded = {**_parameters(last), **(last.pending_parameters or {})}
+    began_with = {name: value for name, value in recorded.items() if value != _REMOVED}
+    names = _differing(began_with, fingerprints(instance.parameters))
     # What the version does not declare is used by no template.
-    names = (
-        _differing(_began_with(last), fingerprints(instance.parameters)) & version.declared.keys()
-    )
-    return Differences(parameters=tuple(sorted(names)))
+    return Differences(parameters=tuple(sorted(names & version.declared.keys())))
 
 
 def _edited(reason: str, instance: Instance, text: str, where: str) -> Problem:
@@ -277,11 +272,6 @@ def _edited(reason: str, instance: Instance, text: str, where: str) -> Problem:
         f"--instance {metadata.name} -n {metadata.namespace})"
     )
     return Problem(reason, text, where)
-
-
-def _began_with(last: LastRun) -> dict[str, str]:
-    found = {**_parameters(last), **(last.pending_parameters or {})}
-    return {name: value for name, value in found.items() if value != _REMOVED}
 
 
 def has_run(instance: Instance) -> bool:
@@ -296,7 +286,7 @@ def _takes_version(instance: Instance, version: OperatorVersion) -> bool:
     if plan == PLAN_DEPLOY:
         return True
     if last is None:
-        # What the original left is taken as it stands.
+        # What KUDO 0.19 left is taken as it stands: it does not say what its runs began with.
         return instance.status.last_run is None and has_run(instance)
     upgraded = version_in_force(last) != instance.operator_version_key
     return upgraded and plan == plan_for_upgrade(version).plan

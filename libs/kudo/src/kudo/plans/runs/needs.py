@@ -44,25 +44,26 @@ def needed_plan(instance: Instance, version: OperatorVersion) -> PlanChoice:
 
 
 def due_plan(instance: Instance, version: OperatorVersion) -> PlanChoice:
-    """Return the plan that is to be scheduled now for an idle Instance."""
-    return NO_PLAN if _waits_for_failed_run(instance, version) else needed_plan(instance, version)
+    """Return the plan that is to be scheduled now for an idle Instance.
 
-
-def _waits_for_failed_run(instance: Instance, version: OperatorVersion) -> bool:
-    """Return whether all that is not in force was stored when a run began that failed.
-
-    A run that is COMPLETE, such as a retry, ends that, and so does another value. Another version
-    is brought into force whatever failed, and so is the first configuration.
+    None while all that is not in force was stored when a run began that failed. A run that is
+    COMPLETE, such as a retry, ends that, and so does another value. Another version is brought into
+    force whatever failed, and so is the first configuration.
     """
-    last = in_force(instance)
-    if last is None or last.status != ExecutionStatus.FATAL_ERROR or not last.pending_parameters:
-        return False
-    if version_in_force(last) != instance.operator_version_key:
-        return False
-    values = instance.parameters
-    now = {name: fingerprint(values[name]) for name in last.pending_parameters if name in values}
-    waiting = {n for n, value in last.pending_parameters.items() if now.get(n, "") == value}
-    return changed_parameters(instance) & version.declared.keys() <= waiting
+    last, values = in_force(instance), instance.parameters
+    if (
+        last is not None
+        and last.status == ExecutionStatus.FATAL_ERROR
+        and last.pending_parameters
+        and version_in_force(last) == instance.operator_version_key
+    ):
+        now = {
+            name: fingerprint(values[name]) for name in last.pending_parameters if name in values
+        }
+        waiting = {n for n, value in last.pending_parameters.items() if now.get(n, "") == value}
+        if changed_parameters(instance) & version.declared.keys() <= waiting:
+            return NO_PLAN
+    return needed_plan(instance, version)
 
 
 def not_in_force(instance: Instance, version: OperatorVersion) -> NotInForce | None:

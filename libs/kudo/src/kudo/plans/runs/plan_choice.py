@@ -80,14 +80,31 @@ def plan_for_parameters(version: OperatorVersion, names: Iterable[str]) -> PlanC
         problem for p in declared if p.trigger for problem in _trigger_problems(p, version)
     )
     if not problems and len(triggers) > 1:
-        problems = (_several(declared_triggers={p.name: p.trigger or "" for p in declared}),)
+        # One run cannot be of two plans, and which of them comes first is for the user to say.
+        by_parameter = [
+            f"{shown_name(p.name)} runs {shown_name(p.trigger)}" for p in declared if p.trigger
+        ]
+        problem = Problem(
+            "SeveralPlansTriggered",
+            f"triggering multiple plans: [{listed(triggers, ' ')}] at once is not allowed "
+            f"({listed(by_parameter, most=250)}); change these parameters one after the other",
+            "spec.parameters",
+        )
+        problems = (problem,)
     if problems:
         return PlanChoice(explicit=explicit, fallback=fallback, problems=problems)
     if triggers:
         return PlanChoice(triggers[0], explicit, fallback)
     plan = first_plan(version, PLAN_UPDATE, PLAN_DEPLOY)
     if plan is None:
-        return PlanChoice(fallback=fallback, problems=(_nothing_to_run(version, fallback),))
+        problem = Problem(
+            "NoPlanTriggered",
+            "couldn't find any plans that would be triggered by the update: "
+            f"{listed(fallback)} has no trigger, and {version.metadata.name} has neither an "
+            "'update' nor a 'deploy' plan",
+            "spec.parameters",
+        )
+        return PlanChoice(fallback=fallback, problems=(problem,))
     return PlanChoice(plan, explicit, fallback)
 
 
@@ -121,30 +138,6 @@ def _trigger_problems(declared: Parameter, version: OperatorVersion) -> Iterator
             f"{version.metadata.name}",
             where,
         )
-
-
-def _several(declared_triggers: dict[str, str]) -> Problem:
-    plans = listed(sorted({plan for plan in declared_triggers.values() if plan}), " ")
-    by_parameter = listed(
-        [f"{shown_name(n)} runs {shown_name(p)}" for n, p in declared_triggers.items() if p],
-        most=250,
-    )
-    return Problem(
-        "SeveralPlansTriggered",
-        f"triggering multiple plans: [{plans}] at once is not allowed ({by_parameter}); "
-        "change these parameters one after the other",
-        "spec.parameters",
-    )
-
-
-def _nothing_to_run(version: OperatorVersion, names: tuple[str, ...]) -> Problem:
-    return Problem(
-        "NoPlanTriggered",
-        "couldn't find any plans that would be triggered by the update: "
-        f"{listed(names)} has no trigger, and {version.metadata.name} has neither an 'update' "
-        "nor a 'deploy' plan",
-        "spec.parameters",
-    )
 
 
 def active_run(instance: Instance) -> PlanExecution | None:

@@ -53,13 +53,13 @@ def begun(
     name, uid = instance.scheduled.plan_name or "", instance.scheduled.uid or ""
     status = with_suspension(instance, instance.status, now)
     entries = ensure_entries(version.plans, status.plan_status or {})
-    known = entries.get(name)
-    if known is None or known.uid != uid:
+    last_entry = entries.get(name)
+    if last_entry is None or last_entry.uid != uid:
         for other, entry in running(entries).items():
             entries[other] = fail(entry, superseded_by(name), now)
-        entries[name] = _first_entry(instance.scheduled, version.plans.get(name), known, now)
+        entries[name] = _first_entry(instance.scheduled, version.plans.get(name), last_entry, now)
     if status.last_run is None or status.last_run.uid != uid:
-        # Also of a run that the original began.
+        # Also of a run that KUDO 0.19 began, which has an entry and no record.
         status = status.model_copy(update={"last_run": record_of(instance, version, account)})
         status = with_not_in_force(instance, status, version)
     elif account and not status.last_run.service_account_name:
@@ -76,24 +76,24 @@ def begun(
 
 
 def _first_entry(
-    run: PlanExecution, plan: Plan | None, known: PlanStatus | None, now: str
+    run: PlanExecution, plan: Plan | None, before: PlanStatus | None, now: str
 ) -> PlanStatus:
     """Return the entry of a run that begins.
 
     Args:
         run: The scheduled run; whether it may begin, as a retry, has been decided.
         plan: Its plan; None if the version has none of that name.
-        known: The entry of the last run of the plan.
+        before: The entry of the last run of the plan.
         now: RFC 3339.
     """
     name, uid = run.plan_name or "", run.uid or ""
-    retry_of = run.retry_of if known is not None and known.uid == run.retry_of else None
-    if plan is not None and known is not None and retry_of:
-        return begin_retry(name, plan, known, uid, now, from_step=run.from_step or "")
+    retry_of = run.retry_of if before is not None and before.uid == run.retry_of else None
+    if plan is not None and before is not None and retry_of:
+        return begin_retry(name, plan, before, uid, now, from_step=run.from_step or "")
     entry = PlanStatus(name=name, uid=uid, started_at=now)
     if plan is not None:
         entry = begin(name, plan, uid, now)
-    retried = retry_of or (known.retried if known is not None else None)
+    retried = retry_of or (before.retried if before is not None else None)
     # Also of a plan that there is not: else a request that is kept would be made again and again.
     return entry.model_copy(update={"retry_of": retry_of, "retried": retried})
 
@@ -109,8 +109,8 @@ def with_not_in_force(
     instance: Instance, status: InstanceStatus, version: OperatorVersion
 ) -> InstanceStatus:
     """Return the status with the parameters whose value is not in force, by its record."""
-    found = not_in_force(instance.model_copy(update={"status": status}), version)
-    return status.model_copy(update={"not_in_force": found})
+    pending = not_in_force(instance.model_copy(update={"status": status}), version)
+    return status.model_copy(update={"not_in_force": pending})
 
 
 def with_entry(status: InstanceStatus, entry: PlanStatus) -> InstanceStatus:
@@ -124,22 +124,18 @@ def with_entries(status: InstanceStatus, entries: Mapping[str, PlanStatus]) -> I
     """
     cut = bounded(entries)
     if cut is not entries:
-        # A message that was cut when it was stored is no news in its whole length.
-        known = status.plan_status or {}
-        entries = {name: _known_if_same(entry, known.get(name)) for name, entry in cut.items()}
+        # A message that was cut when it was stored is no news in its whole length: an entry that
+        # differs from the stored one in its timestamp alone stays as it is stored.
+        stored, entries = status.plan_status or {}, dict(cut)
+        for name, shortened in cut.items():
+            if (old := stored.get(name)) is not None:
+                when = {"last_updated_timestamp": old.last_updated_timestamp}
+                entries[name] = old if shortened.model_copy(update=when) == old else shortened
     last = status.last_run
     entry = entries.get(last.plan or "") if last else None
     if last is not None and entry is not None and entry.uid == last.uid:
         last = last.model_copy(update={"status": entry.status})
     return status.model_copy(update={"plan_status": entries, "last_run": last})
-
-
-def _known_if_same(entry: PlanStatus, known: PlanStatus | None) -> PlanStatus:
-    """Return the known entry, if the other one differs in its timestamp alone."""
-    if known is None:
-        return entry
-    when = {"last_updated_timestamp": known.last_updated_timestamp}
-    return known if entry.model_copy(update=when) == known else entry
 
 
 def with_conditions(

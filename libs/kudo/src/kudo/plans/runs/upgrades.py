@@ -77,19 +77,16 @@ def operator_problems(before: Before, version: OperatorVersion) -> Iterator[Prob
         return
     allowed = [ref.name for ref in version.spec.upgradable_from or () if ref.name]
     if allowed and before.name not in allowed:
+        ways_out = ""
+        if before.previous is not None:
+            back = shown_name(before.previous[1])
+            ways_out = f"; its last run failed: retry it, or go back to {back}"
         yield Problem(
             "NotUpgradable",
             f"{version.metadata.name} can be upgraded to from {listed(allowed)} only, "
-            f"and {shown_name(before.name)} is in force{_ways_out(before)}",
+            f"and {shown_name(before.name)} is in force{ways_out}",
             "spec.operatorVersion",
         )
-
-
-def _ways_out(before: Before) -> str:
-    """Return what can be done after an upgrade that failed; empty if none did."""
-    if before.previous is None:
-        return ""
-    return f"; its last run failed: retry it, or go back to {shown_name(before.previous[1])}"
 
 
 def _operator_problems(before: Before, after: str) -> Iterator[Problem]:
@@ -101,8 +98,11 @@ def _operator_problems(before: Before, after: str) -> Iterator[Problem]:
             "not allowed; install the other operator as a new Instance",
             "spec.operatorVersion",
         )
-    known = operator or before.version is not None or _is_name_for(before.name, after)
-    if after and not known:
+    # The command line names OperatorVersions after their operator and version: `kafka-1.0` is one
+    # of `kafka`, and `kafka-connect-1.0` is none.
+    version = before.name.removeprefix(f"{after}-")
+    named_so = version != before.name and re.match(r"v?[0-9]", version) is not None
+    if after and not operator and before.version is None and not named_so:
         yield Problem(
             "OperatorVersionNotFound",
             f"{shown_name(before.name)} is in force but does not exist, and its name does not "
@@ -110,15 +110,6 @@ def _operator_problems(before: Before, after: str) -> Iterator[Problem]:
             f"{shown_name(before.namespace)}, then upgrade",
             "spec.operatorVersion",
         )
-
-
-def _is_name_for(name: str, operator: str) -> bool:
-    """Whether the command line gives such names to OperatorVersions of an operator.
-
-    A version follows the operator; `kafka-connect-1.0` is none of `kafka`.
-    """
-    rest = name.removeprefix(f"{operator}-")
-    return rest != name and re.match(r"v?[0-9]", rest) is not None
 
 
 def stays(before: Before, definition: Parameter, *, had_value: bool) -> bool:
@@ -134,8 +125,8 @@ def stays(before: Before, definition: Parameter, *, had_value: bool) -> bool:
         return False
     if before.version is None:
         return had_value
-    known = before.version.parameter(definition.name)
-    return known is not None and bool(known.immutable)
+    declared = before.version.parameter(definition.name)
+    return declared is not None and bool(declared.immutable)
 
 
 def unknown_hint(before: Before) -> str:
