@@ -95,7 +95,7 @@ def of_plans(
         return
     subject, instance = f"instance {member.name}", member.instance
     if instance["metadata"].get("deletionTimestamp"):
-        held_by = finalizers.told(instance["metadata"].get("finalizers") or []) or "none"
+        held_by = finalizers.described(instance["metadata"].get("finalizers") or []) or "none"
         text = f"it is being deleted and still exists; finalizers: {held_by}"
         advice = _finalizer_advice(instance, INSTANCES.name)
         yield Finding(subject, text, advice, stops=bool(advice))
@@ -289,7 +289,7 @@ def held(kind: str, metadata: JsonObject) -> Finding | None:
         return None
     return Finding(
         f"{kind.lower()} {metadata['name']}",
-        f"is being deleted and still exists; finalizers: {finalizers.told(held_by)}",
+        f"is being deleted and still exists; finalizers: {finalizers.described(held_by)}",
         _finalizer_advice({"metadata": metadata}, kind.lower()),
     )
 

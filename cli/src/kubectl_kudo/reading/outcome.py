@@ -244,7 +244,7 @@ def outcome_of_removal(target: Target, instance: JsonObject | None) -> Outcome:
     run = active(instance)
     if run is not None:
         return Outcome(State.WAITING, progress(run.plan, entries(instance).get(run.plan) or {}))
-    held = finalizers.told(instance["metadata"].get("finalizers") or []) or "nothing"
+    held = finalizers.described(instance["metadata"].get("finalizers") or []) or "nothing"
     return Outcome(State.WAITING, f"it is being deleted; finalizers that hold it: {held}")
 
 

@@ -82,7 +82,7 @@ def _deletion(
         state, message = _run(instance, run, now, hindrance)
         return f"{text}: {state}", message
     if foreign := finalizers.foreign(metadata.get("finalizers") or []):
-        return f"{text}: held by finalizer {finalizers.told(foreign)}", ""
+        return f"{text}: held by finalizer {finalizers.described(foreign)}", ""
     if metadata.get("finalizers") == [finalizers.FOREGROUND]:
         return f"{text}: waits until its objects are deleted", ""
     return f"{text}: {hindrance or 'waits for the reconciler'}", ""

@@ -110,8 +110,11 @@ class _Rejection:
 
     def fields(self, pattern: re.Pattern[str]) -> str:
         """Return the fields whose cause matches a pattern, as one text; empty if none does."""
-        found = dict.fromkeys(field for field, text in self.causes if pattern.search(text))
-        return _listed(field for field in found if field and field != "<nil>")
+        fields = dict.fromkeys(field for field, text in self.causes if pattern.search(text))
+        # `<nil>` is how the API server names the field of an error that is of none.
+        named = [_short(field) for field in fields if field and field != "<nil>"]
+        more = ["..."] if len(named) > _MOST_FIELDS else []
+        return ", ".join(named[:_MOST_FIELDS] + more)
 
 
 def advice(
@@ -222,9 +225,8 @@ def _no_right_of_account(rejection: _Rejection) -> str:
 
 def _blocks_its_owner(rejection: _Rejection) -> str:
     """Advise an account that may not set the owner reference of what it applies."""
-    if rejection.status != 403 or _BLOCKS_OWNER not in rejection.message:
-        return ""
-    if not rejection.account:
+    denied = rejection.status == 403 and _BLOCKS_OWNER in rejection.message
+    if not denied or not rejection.account:
         return ""
     _, _, namespace, name = rejection.account.split(":", 3)
     return (
@@ -250,9 +252,9 @@ def _resource(right: re.Match[str]) -> str:
 
 
 def _escalation(rejection: _Rejection) -> str:
-    if rejection.status == 403 and _ESCALATION in rejection.message:
-        return "KUDO's reconciler can grant only permissions that it has: grant it these first"
-    return ""
+    if rejection.status != 403 or _ESCALATION not in rejection.message:
+        return ""
+    return "KUDO's reconciler can grant only permissions that it has: grant it these first"
 
 
 def _quota(rejection: _Rejection) -> str:
@@ -286,12 +288,6 @@ _RULES: Final[tuple[Callable[[_Rejection], str], ...]] = (
     _quota,
     _webhook_away,
 )
-
-
-def _listed(fields: Iterable[str]) -> str:
-    first = [_short(field) for field in fields]
-    more = ["..."] if len(first) > _MOST_FIELDS else []
-    return ", ".join(first[:_MOST_FIELDS] + more)
 
 
 def _short(text: str) -> str:

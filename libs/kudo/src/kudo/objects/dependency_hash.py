@@ -54,10 +54,13 @@ class Dependency:
 
 def dependencies_of(obj: JsonObject) -> tuple[Dependency, ...]:
     """Return what the pods of an object of any kind use, in hash order, duplicates kept."""
-    found: list[Dependency] = []
+    dependencies: list[Dependency] = []
     for path in _POD_TEMPLATES:
-        found += _used_by(_mapping(_at(obj, (*path, "spec"))))
-    return tuple(sorted(found))
+        pod: Json = obj
+        for key in (*path, "spec"):
+            pod = _mapping(pod).get(key)
+        dependencies += _used_by(_mapping(pod))
+    return tuple(sorted(dependencies))
 
 
 def content_digest(obj: JsonObject) -> bytes:
@@ -137,48 +140,44 @@ def _canonical(obj: JsonObject, metadata: JsonObject) -> JsonObject:
     Fields that its types of ConfigMap and Secret do not have are dropped, as are empty ones.
     """
     kind = _text(obj.get("kind"))
-    payloads = {field: _payload(kind, field, obj.get(field)) for field in _PAYLOADS.get(kind, ())}
-    settings = {field: obj.get(field) for field in _SETTINGS.get(kind, ())}
-    return {
+    labels, name = _texts(metadata.get("labels")), _text(metadata.get("name"))
+    # In the original's form these fields are always there, and empty.
+    canonical: JsonObject = {
         "apiVersion": "",
         "kind": "",
-        "metadata": _canonical_metadata(metadata),
-        **{field: values for field, values in payloads.items() if values},
-        **{field: value for field, value in settings.items() if _is_set(field, value)},
+        "metadata": {
+            "annotations": {},
+            "deletionGracePeriodSeconds": 0,
+            "finalizers": [],
+            "managedFields": [],
+            "ownerReferences": [],
+            "remainingItemCount": 0,
+            **({"labels": labels} if labels else {}),
+            **({"name": name} if name else {}),
+        },
     }
-
-
-def _canonical_metadata(metadata: JsonObject) -> JsonObject:
-    kept = {"labels": _texts(metadata.get("labels")), "name": _text(metadata.get("name"))}
-    return {
-        "annotations": {},
-        "deletionGracePeriodSeconds": 0,
-        "finalizers": [],
-        "managedFields": [],
-        "ownerReferences": [],
-        "remainingItemCount": 0,
-        **{field: value for field, value in kept.items() if value},
-    }
-
-
-def _is_set(field: str, value: Json) -> bool:
-    return isinstance(value, bool) if field == "immutable" else bool(_text(value))
-
-
-def _payload(kind: str, field: str, values: Json) -> JsonObject:
-    if (kind, field) not in _BASE64:
-        return _texts(values)
-    return {key: _rewritten(value) for key, value in _mapping(values).items() if _may_be(value)}
+    for field in _PAYLOADS.get(kind, ()):
+        values: JsonObject = _texts(obj.get(field))
+        if (kind, field) in _BASE64:
+            texts = _mapping(obj.get(field))
+            values = {key: _rewritten(texts[key]) for key in values}
+        if values:
+            canonical[field] = values
+    for field in _SETTINGS.get(kind, ()):
+        value = obj.get(field)
+        if isinstance(value, bool) if field == "immutable" else _text(value):
+            canonical[field] = value
+    return canonical
 
 
 def _texts(values: Json) -> dict[str, str]:
     """Read a map of texts as Go does: null is the empty text."""
-    return {key: _text(value) for key, value in _mapping(values).items() if _may_be(value)}
-
-
-def _may_be(text: Json) -> bool:
-    """Tell apart what can be a text from what the API server refuses, so it never counts."""
-    return text is None or isinstance(text, str)
+    # What can be no text is refused by the API server, so it never counts.
+    return {
+        key: _text(value)
+        for key, value in _mapping(values).items()
+        if value is None or isinstance(value, str)
+    }
 
 
 def _rewritten(encoded: str | None) -> str | None:

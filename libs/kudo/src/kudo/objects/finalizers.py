@@ -28,13 +28,13 @@ _OWNERS: Final = {
 
 def foreign(finalizers: Iterable[object]) -> list[str]:
     """Return the finalizers that neither KUDO nor a deletion has set."""
-    return [str(one) for one in finalizers if one not in _EXPECTED]
+    return [str(name) for name in finalizers if name not in _EXPECTED]
 
 
 def owner_of(finalizer: str) -> str:
     """Return who removes a finalizer, as far as its name tells: that, or the domain of its name."""
-    if known := _OWNERS.get(finalizer):
-        return known
+    if owner := _OWNERS.get(finalizer):
+        return owner
     domain, _, rest = finalizer.partition("/")
     if not (rest or "." in domain):
         return "its name does not say whose"
@@ -43,6 +43,6 @@ def owner_of(finalizer: str) -> str:
     return f"the controller of {domain}"
 
 
-def told(finalizers: Iterable[object]) -> str:
+def described(finalizers: Iterable[object]) -> str:
     """Return finalizers, each with who removes it; empty if there are none."""
-    return ", ".join(f"{one} ({owner_of(str(one))})" for one in finalizers)
+    return ", ".join(f"{name} ({owner_of(str(name))})" for name in finalizers)

@@ -56,16 +56,16 @@ def items_beside(live: JsonObject, target: JsonObject) -> list[KeyedItem]:
         live: The object as the API server gives it.
         target: What is to be applied. Lists that it lacks do not count.
     """
-    found: list[KeyedItem] = []
+    items: list[KeyedItem] = []
     for entry in entries_of(live["metadata"]):
         writer = writer_of(entry)
         if writer.manager == names.FIELD_MANAGER or writer.subresource:
             continue
         if entry.get("apiVersion") != target["apiVersion"]:
-            continue
+            continue  # the paths of its fields are those of another version
         at = KeyedItem(writer.manager, "", {}, (), edited=is_edit(writer))
-        found += _beside(entry.get("fieldsV1"), target, live, at)
-    return found
+        items += _beside(entry.get("fieldsV1"), target, live, at)
+    return items
 
 
 def with_items_taken(
@@ -76,7 +76,8 @@ def with_items_taken(
     Returns:
         None if we have applied nothing in this API version: our fields have other paths then.
     """
-    ours = [entry for entry in entries if _applied_by_us(entry, api_version)]
+    us = Writer(names.FIELD_MANAGER, "Apply", "")
+    ours = [e for e in entries if writer_of(e) == us and e.get("apiVersion") == api_version]
     items = [item for item in items if item.edited]
     if not items or len(ours) != 1:
         return None
@@ -88,22 +89,21 @@ def with_items_taken(
         writer, left = writer_of(entry), entry.get("fieldsV1")
         for item in items if is_edit(writer) else ():
             if item.manager == writer.manager:
-                part = _at(left, item.steps)
-                fields = united((fields, _nested(item.steps, part)))
+                part = left
+                for step in item.steps:
+                    part = part.get(step) if isinstance(part, dict) else None
+                nested: JsonObject = part or {}
+                for step in reversed(item.steps):
+                    nested = {step: nested}
+                fields = united((fields, nested))
                 left = _without(left, item.steps)
         if left:
             taken.append({**entry, "fieldsV1": left})
     return [{**ours[0], "fieldsV1": fields}, *taken]
 
 
-def _applied_by_us(entry: JsonObject, api_version: str) -> bool:
-    return (
-        writer_of(entry) == Writer(names.FIELD_MANAGER, "Apply", "")
-        and entry.get("apiVersion") == api_version
-    )
-
-
 def _beside(fields: Json, target: Json, live: Json, at: KeyedItem) -> Iterator[KeyedItem]:
+    """Yield the keyed items that `fieldsV1` names and a template lacks, below a place."""
     if not isinstance(fields, dict):
         return
     for step, below in fields.items():
@@ -113,33 +113,32 @@ def _beside(fields: Json, target: Json, live: Json, at: KeyedItem) -> Iterator[K
             if at.steps or text not in _NOT_OF_TEMPLATES:
                 field = f"{at.field}.{text}" if at.field else text
                 inside = replace(at, field=field, steps=steps)
-                yield from _beside(below, target[text], _member(live, text), inside)
+                member = live.get(text) if isinstance(live, dict) else None
+                yield from _beside(below, target[text], member, inside)
         elif kind == "k" and isinstance(target, list):
             key = _key(text)
             here, there = replace(at, key=key, steps=steps), _with_key(live, key)
             ours = _with_key(target, key)
             if ours is None:
-                gone = (one for one in target if not _has_like(live, one, key))
-                edited = at.edited and any(_covers(there, one, key) for one in gone)
+                # An item of the template may leave defaults of keys out.
+                gone = (item for item in target if _with_key(live, _keys_in(item, key)) is None)
+                edited = at.edited and any(_covers(there, item, key) for item in gone)
                 yield replace(here, edited=edited)
             else:
                 yield from _beside(below, ours, there, replace(at, field=str(here), steps=steps))
 
 
-def _member(live: Json, name: str) -> Json:
-    return live.get(name) if isinstance(live, dict) else None
-
-
 def _with_key(items: Json, key: Mapping[str, Json]) -> Json:
     """Return the item of a list with a key; None if there is none."""
-    found = items if isinstance(items, list) else ()
-    return next((item for item in found if _has_key(item, key)), None)
+    for item in items if isinstance(items, list) else ():
+        # What an item leaves out may be the default, so it counts as equal.
+        if isinstance(item, dict) and all(item.get(k, value) == value for k, value in key.items()):
+            return item
+    return None
 
 
-def _has_like(live: Json, item: Json, key: Mapping[str, Json]) -> bool:
-    """Return whether a list has the item of the template, which may leave defaults of keys out."""
-    own = {name: item[name] for name in key if name in item} if isinstance(item, dict) else {}
-    return _with_key(live, own) is not None
+def _keys_in(item: Json, key: Mapping[str, Json]) -> dict[str, Json]:
+    return {name: item[name] for name in key if name in item} if isinstance(item, dict) else {}
 
 
 def _covers(live: Json, target: Json, but: Collection[str] = ()) -> bool:
@@ -164,32 +163,13 @@ def _key(text: str) -> dict[str, Json]:
     return key if isinstance(key, dict) else {}
 
 
-def _has_key(item: Json, key: Mapping[str, Json]) -> bool:
-    """Return whether an item has a key; what it leaves out may be the default."""
-    return isinstance(item, dict) and all(
-        item.get(name, value) == value for name, value in key.items()
-    )
-
-
-def _at(fields: Json, steps: Sequence[str]) -> Json:
-    for step in steps:
-        fields = fields.get(step) if isinstance(fields, dict) else None
-    return fields
-
-
-def _nested(steps: Sequence[str], part: Json) -> JsonObject:
-    nested: JsonObject = part or {}
-    for step in reversed(steps):
-        nested = {step: nested}
-    return nested
-
-
 def _without(fields: Json, steps: Sequence[str]) -> JsonObject:
-    """Return fields without those at a path. Nothing empty is left: it would mean the whole."""
+    """Return fields without those at a path."""
     if not isinstance(fields, dict):
         return {}
     first, *rest = steps
     left = {step: below for step, below in fields.items() if step != first}
+    # Nothing empty is left: in `fieldsV1` an empty mapping stands for the whole field.
     if rest and (below := _without(fields.get(first), rest)):
         left[first] = below
     return left

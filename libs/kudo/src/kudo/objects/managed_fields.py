@@ -90,13 +90,17 @@ def last_applied(live: JsonObject) -> JsonObject | None:
     if not isinstance(applied, dict) or not isinstance(applied.get("metadata"), dict):
         return None
     pruned = _pruned({key: value for key, value in applied.items() if key != "status"})
-    modern = _modern(pruned) or pruned
-    known = pruned.get("metadata", {})
-    annotations = known.get("annotations")
+    try:
+        # KUDO 0.19 may have applied it in an API version that is no longer served.
+        modern = modernized(pruned) or pruned
+    except NoSuccessor:
+        modern = pruned
+    applied_metadata = pruned.get("metadata", {})
+    annotations = applied_metadata.get("annotations")
     # Anybody can write the annotation: whatever it names, it counts for this object alone.
     place = {key: live["metadata"][key] for key in ("name", "namespace") if key in live["metadata"]}
     metadata = {
-        **{key: value for key, value in known.items() if key != "namespace"},
+        **{key: value for key, value in applied_metadata.items() if key != "namespace"},
         **place,
         # So that the annotation goes with the next apply.
         "annotations": {
@@ -118,13 +122,6 @@ def with_entry_of(metadata: Mapping[str, Json], planned: Mapping[str, Json]) -> 
     return [*ours, *rest]
 
 
-def _modern(applied: JsonObject) -> JsonObject | None:
-    try:
-        return modernized(applied)
-    except NoSuccessor:
-        return None
-
-
 def _pruned(value: Json) -> Json:
     """Return a JSON value without null and empty fields; the items of lists all stay."""
     if isinstance(value, list):
@@ -142,8 +139,8 @@ def entries_of(metadata: Mapping[str, Json]) -> list[JsonObject]:
 
 def writer_of(entry: JsonObject) -> Writer:
     """Return who wrote the fields of an entry."""
-    found = (entry.get(key) for key in ("manager", "operation", "subresource"))
-    return Writer(*(str(value or "") for value in found))
+    fields = (entry.get(key) for key in ("manager", "operation", "subresource"))
+    return Writer(*(str(field or "") for field in fields))
 
 
 def _is_ours(writer: Writer, annotations: Mapping[str, Json]) -> bool:

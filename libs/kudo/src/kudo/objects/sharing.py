@@ -84,19 +84,19 @@ def _annotation(metadata: Mapping[str, Json]) -> str:
 def _read(text: str) -> tuple[tuple[InstanceIdentity, ...], bool]:
     """Return the Instances in an annotation, and whether there is nothing else in it."""
     parts = [tuple(entry.split("/")) for entry in text.split(",")] if text else []
-    found = [part for part in parts if len(part) == 3 and all(part)]
-    listed = tuple(InstanceIdentity(*part) for part in sorted(set(found)))
-    return listed, len(found) == len(parts)
+    identities = [part for part in parts if len(part) == 3 and all(part)]
+    listed = tuple(InstanceIdentity(*part) for part in sorted(set(identities)))
+    return listed, len(identities) == len(parts)
 
 
-def is_listed(metadata: Mapping[str, Json], one: InstanceIdentity) -> bool:
+def is_listed(metadata: Mapping[str, Json], instance: InstanceIdentity) -> bool:
     """Return whether the annotation lists an Instance."""
     # Of a long text no more is read than that it may name it.
-    return one.uid in _annotation(metadata) and one in sharers(metadata)
+    return instance.uid in _annotation(metadata) and instance in sharers(metadata)
 
 
-def told(metadata: Mapping[str, Json], other: InstanceIdentity) -> str:
-    """Return how a user is told of another Instance that shares an object.
+def name_for_user(metadata: Mapping[str, Json], other: InstanceIdentity) -> str:
+    """Return how another Instance that shares an object is named in texts for users.
 
     It is named only if the annotation lists it: a tenant who reads the object knows it then. The
     reconciler also finds others, in namespaces of which the tenant may know nothing.
@@ -106,7 +106,7 @@ def told(metadata: Mapping[str, Json], other: InstanceIdentity) -> str:
 
 def shared_by(instances: Iterable[InstanceIdentity]) -> str:
     """Return the value of the annotation."""
-    return ",".join(f"{one.namespace}/{one.name}/{one.uid}" for one in sorted(set(instances)))
+    return ",".join(f"{i.namespace}/{i.name}/{i.uid}" for i in sorted(set(instances)))
 
 
 def is_of_kudo(metadata: Mapping[str, Json]) -> bool:
@@ -153,7 +153,7 @@ def claim(
         return Claim.SHARED, others
     if sharers(metadata):
         return Claim.OURS, ()
-    # Left by the original, which wrote down no more than the name of the Instance.
+    # Left by KUDO 0.19, which wrote down no more than the name of the Instance.
     name = instance_label(metadata)
     return (Claim.OURS, ()) if name == instance.metadata.name else (Claim.SHARED, (name,))
 
@@ -176,17 +176,17 @@ def _marked(values: Json, stored: Json, marks: tuple[str, ...]) -> JsonObject:
     return rest | {key: stored[key] for key in marks if key in (stored or {})}
 
 
-def differs(one: JsonObject, other: JsonObject) -> bool:
+def differs(left: JsonObject, right: JsonObject) -> bool:
     """Return whether two states of an object differ in more than their ownership."""
-    return _without_sharing(one) != _without_sharing(other)
 
+    def without_sharing(obj: JsonObject) -> JsonObject:
+        metadata = obj["metadata"]
+        kept: JsonObject = {k: v for k, v in metadata.items() if k not in _SERVER_METADATA}
+        kept["labels"] = _rest(metadata.get("labels"), _PER_INSTANCE_LABELS)
+        kept["annotations"] = _rest(metadata.get("annotations"), _PER_INSTANCE_ANNOTATIONS)
+        return {**obj, "metadata": kept}
 
-def _without_sharing(obj: JsonObject) -> JsonObject:
-    metadata = obj["metadata"]
-    kept: JsonObject = {k: v for k, v in metadata.items() if k not in _SERVER_METADATA}
-    kept["labels"] = _rest(metadata.get("labels"), _PER_INSTANCE_LABELS)
-    kept["annotations"] = _rest(metadata.get("annotations"), _PER_INSTANCE_ANNOTATIONS)
-    return {**obj, "metadata": kept}
+    return without_sharing(left) != without_sharing(right)
 
 
 def _rest(values: Json, left_out: frozenset[str]) -> JsonObject:

@@ -108,15 +108,17 @@ def mended(target: JsonObject, message: str) -> Mended | None:
 def _faults(target: JsonObject, message: str) -> list[_Fault]:
     """Return every fault that a message names; none if it names anything else as well."""
     reader = _reader(target, message)
-    found: dict[tuple[_Path, _Key | None], _Fault] = {}
+    all_faults: dict[tuple[_Path, _Key | None], _Fault] = {}
     position: int | None = 0
     while position is not None and reader.steps < _STEPS:
         faults = reader.faults_at(target, position)
         if not faults:
+            # A part that is not understood may be what really keeps the object from being applied:
+            # then nothing of it is left out.
             return []
-        found |= {(fault.path, fault.key): fault for fault in faults}
+        all_faults |= {(fault.path, fault.key): fault for fault in faults}
         position = reader.after(faults[0].end)
-    return list(found.values())
+    return list(all_faults.values())
 
 
 def _reader(target: JsonObject, message: str) -> "_Reader":
@@ -152,8 +154,8 @@ class _Reader:
 
     def faults_at(self, target: JsonObject, position: int) -> list[_Fault]:
         """Return all places that the fault at a position means; none if there is no such."""
-        found = list(self._along(target, (), position, position))
-        return [fault for fault in found if fault.end == found[0].end]
+        faults = list(self._along(target, (), position, position))
+        return [fault for fault in faults if fault.end == faults[0].end]
 
     def after(self, end: int) -> int | None:
         """Return where the fault begins that follows the one with this end, None at the end."""
@@ -246,11 +248,20 @@ def _same(left: Json, right: Json) -> bool:
 def _without(target: JsonObject, fault: _Fault) -> JsonObject:
     *parent, last = fault.path
     key = fault.key
-    result: JsonObject = (
-        _changed(target, tuple(parent), lambda node: _except(node, last))
-        if key is None
-        else _changed(target, fault.path, lambda items: _last_wins(items, key))
-    )
+
+    def without_field(node: JsonObject) -> JsonObject:
+        return {name: value for name, value in node.items() if name != last}
+
+    def with_last_item(items: list[Json]) -> list[Json]:
+        # The last one wins and stands where the first one stood, as in a strategic merge.
+        first, *others = _alike(items, key or ())
+        dropped = set(others)
+        kept = [item for index, item in enumerate(items) if index not in dropped]
+        kept[first] = items[others[-1]]
+        return kept
+
+    path = tuple(parent) if key is None else fault.path
+    result: JsonObject = _changed(target, path, without_field if key is None else with_last_item)
     return result
 
 
@@ -261,18 +272,6 @@ def _changed(node: Json, path: _Path, change: Callable[[Json], Json]) -> Json:
     copy = node.copy()
     copy[path[0]] = _changed(node[path[0]], path[1:], change)
     return copy
-
-
-def _except(node: JsonObject, name: str | int) -> JsonObject:
-    return {key: value for key, value in node.items() if key != name}
-
-
-def _last_wins(items: list[Json], key: _Key) -> list[Json]:
-    first, *others = _alike(items, key)
-    dropped = set(others)
-    kept = [item for index, item in enumerate(items) if index not in dropped]
-    kept[first] = items[others[-1]]
-    return kept
 
 
 def _shown(text: str) -> str:

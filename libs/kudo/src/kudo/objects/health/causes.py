@@ -73,14 +73,15 @@ def unready_pods(
     """
     owners = {text(metadata(obj).get("uid"))}
     if kind_of(obj) == "Deployment":
-        owners = {_uid(one) for one in replica_sets if _controller(one) in owners}
+        sets = (r for r in replica_sets if _controller(r) in owners)
+        owners = {_uid(replica_set) for replica_set in sets}
     owners.discard("")
-    found = (
+    unready = (
         pod
         for pod in pods
         if _controller(pod) in owners and not is_terminating(pod) and not health_of_pod(pod).healthy
     )
-    return sorted(islice(found, _MOST_PODS), key=name)
+    return sorted(islice(unready, _MOST_PODS), key=name)
 
 
 def telling_pods(obj: JsonObject, pods: Iterable[JsonObject]) -> list[JsonObject]:
@@ -89,12 +90,12 @@ def telling_pods(obj: JsonObject, pods: Iterable[JsonObject]) -> list[JsonObject
     Sorted by name, and without pods that are being deleted. Of very many, the first are returned.
     """
     owner = text(metadata(obj).get("uid"))
-    found = (
+    telling = (
         pod
         for pod in pods
         if owner and _controller(pod) == owner and shows_message(pod) and not is_terminating(pod)
     )
-    return sorted(islice(found, _MOST_PODS), key=name)
+    return sorted(islice(telling, _MOST_PODS), key=name)
 
 
 def cause_of(obj: JsonObject, unready: Sequence[JsonObject], *, patient: bool) -> Cause | None:
@@ -107,21 +108,24 @@ def cause_of(obj: JsonObject, unready: Sequence[JsonObject], *, patient: bool) -
     """
     if kind_of(obj) == "Pod":
         problem = problem_of(obj)
-        return None if problem is None else Cause(_uid(obj), _cut(advice_on(obj, problem)))
+        if problem is None:
+            return None
+        return Cause(_uid(obj), abridged(advice_on(obj, problem), _LONGEST))
     for pod in unready:
         problem = problem_of(pod)
         if problem is not None:
             said = termination_message(pod) if problem.ended else ""
-            told = "; ".join(_told(obj, pod, problem, said))
-            return Cause(_uid(pod), _cut(told, beside=len(said)))
+            # What the template has shown may be long, and does not take the room of the advice.
+            message = abridged("; ".join(_parts(obj, pod, problem, said)), _LONGEST + len(said))
+            return Cause(_uid(pod), message)
     for pod in unready if patient else ():
         delay = delay_of(pod)
         if delay:
-            return Cause(_uid(pod), _cut(f"pod {where(pod)}: {delay}"))
+            return Cause(_uid(pod), abridged(f"pod {where(pod)}: {delay}", _LONGEST))
     return None
 
 
-def _told(obj: JsonObject, pod: JsonObject, problem: PodProblem, said: str) -> Iterator[str]:
+def _parts(obj: JsonObject, pod: JsonObject, problem: PodProblem, said: str) -> Iterator[str]:
     container = f"container {problem.container}" if problem.container else ""
     # Without its last words: they are as confidential as its log, and a status has more readers.
     # `said` is what the template has shown of them.
@@ -146,8 +150,8 @@ def _replacing(stateful_set: JsonObject, pod: JsonObject) -> Iterator[str]:
     namespace = text(metadata(pod).get("namespace"))
     command = f"kubectl delete pod {name(pod)}" + (f" -n {namespace}" if namespace else "")
     revision = text(mapping(metadata(pod).get("labels")).get(_REVISION))
-    wanted = text(status(stateful_set).get("updateRevision"))
-    if revision and wanted and revision != wanted:
+    update_revision = text(status(stateful_set).get("updateRevision"))
+    if revision and update_revision and revision != update_revision:
         yield f"the pod is of an older revision and is not replaced by itself: {command}"
     else:
         yield f"a corrected StatefulSet replaces this pod only once it is deleted: {command}"
@@ -161,7 +165,3 @@ def _controller(obj: JsonObject) -> str:
 
 def _uid(obj: JsonObject) -> str:
     return text(metadata(obj).get("uid"))
-
-
-def _cut(cause: str, beside: int = 0) -> str:
-    return abridged(cause, _LONGEST + beside)

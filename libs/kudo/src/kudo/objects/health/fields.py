@@ -43,8 +43,9 @@ def fields(kept: Mapping[str, Keep]) -> Keep:
     def keep(value: Json) -> Json:
         if not isinstance(value, dict):
             return None
-        found = ((name, one(value.get(name))) for name, one in kept.items())
-        return {name: below for name, below in found if below is not None} or None
+        # None and not an empty mapping: objects without such fields then take no memory for them.
+        below = {name: keep_field(value.get(name)) for name, keep_field in kept.items()}
+        return {name: part for name, part in below.items() if part is not None} or None
 
     return keep
 
@@ -66,8 +67,8 @@ def _values(keep: Keep) -> Keep:
     def kept(value: Json) -> Json:
         if not isinstance(value, dict):
             return None
-        found = ((name, keep(one)) for name, one in value.items())
-        return {name: below for name, below in found if below is not None} or None
+        below = {name: keep(item) for name, item in value.items()}
+        return {name: part for name, part in below.items() if part is not None} or None
 
     return kept
 
@@ -82,18 +83,14 @@ def _conditions(*types: str) -> Keep:
     """Return what keeps the first condition of each of these types."""
 
     def keep(value: Json) -> Json:
-        found: dict[str, Json] = {}
+        kept: dict[str, Json] = {}
         for item in value if isinstance(value, list) else ():
             kind = item.get("type") if isinstance(item, dict) else None
-            if isinstance(kind, str) and kind in types and kind not in found:
-                found[kind] = _CONDITION(item)
-        return [*found.values()] or None
+            if isinstance(kind, str) and kind in types and kind not in kept:
+                kept[kind] = _CONDITION(item)
+        return [*kept.values()] or None
 
     return keep
-
-
-def _listed_condition(value: Json) -> Json:
-    return (_CONDITION(value) or {}) if isinstance(value, dict) else None
 
 
 def _parts(
@@ -102,8 +99,8 @@ def _parts(
     status: Mapping[str, Keep] | None = None,
     conditions: tuple[str, ...] = (),
 ) -> Keep:
-    found = {"conditions": _conditions(*conditions)} if conditions else {}
-    return fields({"spec": fields(spec or {}), "status": fields(found | dict(status or {}))})
+    of_status = {"conditions": _conditions(*conditions)} if conditions else {}
+    return fields({"spec": fields(spec or {}), "status": fields(of_status | dict(status or {}))})
 
 
 def _scalars(*names: str) -> dict[str, Keep]:
@@ -135,14 +132,9 @@ def _container(value: Json) -> Json:
 _POLICY: Final = fields(_scalars("name", "terminationMessagePolicy"))
 
 
-def _with_policy(value: Json) -> Json:
-    """Keep a container whose termination message may be its log."""
-    return _POLICY(value) if isinstance(value, dict) and may_be_log(value) else None
-
-
-_POLICIES: Final = fields(
-    dict.fromkeys(("initContainers", "containers"), each(_with_policy)),
-)
+# Containers whose termination message may be their log.
+_LOGGED: Final = each(lambda v: _POLICY(v) if isinstance(v, dict) and may_be_log(v) else None)
+_POLICIES: Final = fields({"initContainers": _LOGGED, "containers": _LOGGED})
 _POD: Final = _parts(
     status=_scalars("phase", "reason", "message")
     | {"initContainerStatuses": each(_container), "containerStatuses": each(_container)},
@@ -217,7 +209,9 @@ _KEPT: Final[dict[tuple[str, str], Keep]] = {
     ),
     ("", "Namespace"): _parts(status=_scalars("phase")),
     ("apiextensions.k8s.io", "CustomResourceDefinition"): _parts(
-        status=_OBSERVED | {"conditions": each(_listed_condition)}
+        # All conditions in their order, since the message of the rule lists them.
+        status=_OBSERVED
+        | {"conditions": each(lambda v: (_CONDITION(v) or {}) if isinstance(v, dict) else None)}
     ),
     ("apiregistration.k8s.io", "APIService"): _parts(conditions=("Available",)),
     ("policy", "PodDisruptionBudget"): _parts(status=_OBSERVED),

@@ -130,8 +130,8 @@ def readiness(objects: list[JsonObject]) -> tuple[str, ...]:
     about the Instance, and those that are being deleted, since they have been replaced or scaled
     away.
     """
-    found = (health_of(obj) for obj in objects if not _is_passing_pod(obj))
-    return tuple(sorted(health.message for health in found if not health.healthy))
+    healths = (health_of(obj) for obj in objects if not _is_passing_pod(obj))
+    return tuple(sorted(health.message for health in healths if not health.healthy))
 
 
 def _is_passing_pod(obj: JsonObject) -> bool:

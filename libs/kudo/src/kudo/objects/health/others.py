@@ -82,8 +82,8 @@ def custom_resource_definition(obj: JsonObject) -> Health:
     return waiting(f"CRD {name(obj)} is not healthy ( Conditions: [{conditions}] )")
 
 
-def _listed(found: JsonObject) -> str:
-    fields = (text(found.get(field)) for field in ("type", "status", "reason", "message"))
+def _listed(state: JsonObject) -> str:
+    fields = (text(state.get(field)) for field in ("type", "status", "reason", "message"))
     return f"{{{' '.join(filter(None, fields))}}}"
 
 
@@ -116,10 +116,17 @@ def instance(obj: JsonObject) -> Health:
     refuses to run: neither goes on until somebody changes something.
     """
     scheduled = mapping(spec(obj).get("planExecution"))
-    if text(scheduled.get("planName")):
-        return _active(obj, scheduled)
+    plan = text(scheduled.get("planName"))
+    if plan:
+        # Until the run has begun, the entry is that of the run before it.
+        entry = _entry(obj, scheduled.get("planName"))
+        source = entry if entry.get("uid") == scheduled.get("uid") else scheduled
+        state = text(source.get("status")) or ExecutionStatus.NEVER_RUN.value
+        return waiting(f"instance {where(obj)} active plan is in state {state} (plan {plan})")
     if count(status(obj).get("observedGeneration")) < max(generation(obj), 1):
-        return _waiting(obj, "is not healthy: Waiting for spec update to be observed...")
+        return waiting(
+            f"instance {where(obj)} is not healthy: Waiting for spec update to be observed..."
+        )
     last = _last_run(obj)
     state = text(last.get("status"))
     if state == _FATAL_ERROR:
@@ -130,21 +137,14 @@ def instance(obj: JsonObject) -> Health:
         return failed(f"instance {where(obj)} has failed terminally: {own_message(stalled)}")
     if state == _COMPLETE:
         return HEALTHY
-    return _waiting(obj, f"active plan is in state {state or ExecutionStatus.NEVER_RUN.value}")
+    state = state or ExecutionStatus.NEVER_RUN.value
+    return waiting(f"instance {where(obj)} active plan is in state {state}")
 
 
 def failed_plan(obj: JsonObject) -> str:
     """Return the plan whose run was the last of an Instance and failed; empty if it did not."""
     last = _last_run(obj)
     return text(last.get("name")) if last.get("status") == _FATAL_ERROR else ""
-
-
-def _active(obj: JsonObject, scheduled: JsonObject) -> Health:
-    entry = _entry(obj, scheduled.get("planName"))
-    source = entry if entry.get("uid") == scheduled.get("uid") else scheduled
-    state = text(source.get("status")) or ExecutionStatus.NEVER_RUN.value
-    plan = text(scheduled.get("planName"))
-    return _waiting(obj, f"active plan is in state {state} (plan {plan})")
 
 
 def _last_run(obj: JsonObject) -> JsonObject:
@@ -168,9 +168,5 @@ def _entry(obj: JsonObject, plan: object) -> JsonObject:
 def _failure(entry: JsonObject) -> str:
     """Return why a run failed: the message of the plan, or of its failed step."""
     steps = [step for phase in items(entry.get("phases")) for step in items(phase.get("steps"))]
-    told = [entry, *(step for step in steps if step.get("status") == _FATAL_ERROR)]
-    return next(filter(None, (text(one.get("message")) for one in told)), "")
-
-
-def _waiting(obj: JsonObject, what: str) -> Health:
-    return waiting(f"instance {where(obj)} {what}")
+    parts = [entry, *(step for step in steps if step.get("status") == _FATAL_ERROR)]
+    return next(filter(None, (text(part.get("message")) for part in parts)), "")

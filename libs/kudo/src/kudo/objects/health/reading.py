@@ -90,8 +90,8 @@ def is_terminating(obj: JsonObject) -> bool:
 
 
 def finalizers(obj: JsonObject) -> tuple[str, ...]:
-    found = metadata(obj).get("finalizers")
-    return tuple(filter(None, map(text, found))) if isinstance(found, list) else ()
+    listed = metadata(obj).get("finalizers")
+    return tuple(filter(None, map(text, listed))) if isinstance(listed, list) else ()
 
 
 def generation(obj: JsonObject) -> int:
@@ -105,23 +105,23 @@ def generation(obj: JsonObject) -> int:
 def condition(obj: JsonObject, kind: str) -> JsonObject:
     """Return the first condition of a type, or an empty one."""
     conditions = items(status(obj).get("conditions"))
-    return next((found for found in conditions if found.get("type") == kind), {})
+    return next((condition for condition in conditions if condition.get("type") == kind), {})
 
 
-def is_true(found: JsonObject) -> bool:
+def is_true(state: JsonObject) -> bool:
     """Whether a condition is true; a few controllers write the boolean for the word."""
-    return text(found.get("status")) == "True"
+    return text(state.get("status")) == "True"
 
 
-def is_false(found: JsonObject) -> bool:
-    return text(found.get("status")) == "False"
+def is_false(state: JsonObject) -> bool:
+    return text(state.get("status")) == "False"
 
 
-def explained(found: JsonObject) -> str:
+def explained(state: JsonObject) -> str:
     """Return `reason: message` of a condition or state, as far as it has them."""
-    return ": ".join(filter(None, (text(found.get("reason")), text(found.get("message")))))
+    return ": ".join(filter(None, (text(state.get("reason")), text(state.get("message")))))
 
 
-def own_message(found: JsonObject) -> str:
+def own_message(state: JsonObject) -> str:
     """Return the message of a condition, or else its reason."""
-    return text(found.get("message")) or text(found.get("reason")) or "no message"
+    return text(state.get("message")) or text(state.get("reason")) or "no message"

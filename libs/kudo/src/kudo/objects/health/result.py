@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from kudo.api import JsonObject
-from kudo.objects.finalizers import told
+from kudo.objects.finalizers import described
 from kudo.objects.health.reading import (
     condition,
     explained,
@@ -63,7 +63,7 @@ def failed(message: str) -> Health:
 
 def terminating(obj: JsonObject) -> Health:
     """Return the health of an object that is being deleted: it is waited for."""
-    held_by = told(finalizers(obj))
+    held_by = described(finalizers(obj))
     rest = f", held by {held_by}" if held_by else ""
     return waiting(f"{kind_of(obj)} {where(obj)} is being deleted{rest}")
 
@@ -119,19 +119,19 @@ def is_behind(obj: JsonObject) -> bool:
     return seen is not None and seen < generation(obj)
 
 
-def is_current(obj: JsonObject, found: JsonObject) -> bool:
+def is_current(obj: JsonObject, state: JsonObject) -> bool:
     """Whether a condition certainly describes the current generation.
 
     It does if it or the status names this generation, or if there has been no other.
     """
-    seen = number(found.get("observedGeneration"))
+    seen = number(state.get("observedGeneration"))
     if seen is None:
         seen = number(status(obj).get("observedGeneration"))
     return generation(obj) <= 1 if seen is None else seen >= generation(obj)
 
 
-def _told(what: str, found: JsonObject) -> str:
-    return ": ".join(filter(None, (what, explained(found))))
+def _told(what: str, state: JsonObject) -> str:
+    return ": ".join(filter(None, (what, explained(state))))
 
 
 def _not_healthy(obj: JsonObject, why: str) -> Health:

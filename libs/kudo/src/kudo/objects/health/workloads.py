@@ -32,33 +32,24 @@ def deployment(obj: JsonObject) -> Health:
     """
     if not _observed(obj):
         return _waiting(obj, "deployment", "Waiting for deployment spec update to be observed...")
+    # While it is paused nothing rolls out, whatever the pods do.
+    paused = " (it is paused: spec.paused is true)" if spec(obj).get("paused") is True else ""
     progressing = condition(obj, "Progressing")
     if progressing.get("reason") == "ProgressDeadlineExceeded":
         detail = text(progressing.get("message")) or "exceeded its progress deadline"
-        return _waiting(obj, "deployment", detail + _paused(obj))
-    why = _deployment_rollout(obj)
-    if why:
-        detail = f"{_ROLLOUT}{why}{_paused(obj)}{_replica_failure(obj)}"
-        return _waiting(obj, "deployment", detail)
-    return HEALTHY
-
-
-def _paused(obj: JsonObject) -> str:
-    """Say that nothing rolls out, whatever the pods do."""
-    return " (it is paused: spec.paused is true)" if spec(obj).get("paused") is True else ""
-
-
-def _deployment_rollout(obj: JsonObject) -> str:
-    """Say what a rollout lacks; empty if nothing."""
+        return _waiting(obj, "deployment", detail + paused)
     desired, total = _replicas(obj), _counted(obj, "replicas")
     updated, available = _counted(obj, "updatedReplicas"), _counted(obj, "availableReplicas")
     if updated < desired:
-        return f"{updated} out of {desired} new replicas have been updated..."
-    if total > updated:
-        return _surplus(total - updated)
-    if available < updated:
-        return f"{available} of {updated} updated replicas are available..."
-    return ""
+        why = f"{updated} out of {desired} new replicas have been updated..."
+    elif total > updated:
+        why = _surplus(total - updated)
+    elif available < updated:
+        why = f"{available} of {updated} updated replicas are available..."
+    else:
+        return HEALTHY
+    detail = f"{_ROLLOUT}{why}{paused}{_replica_failure(obj)}"
+    return _waiting(obj, "deployment", detail)
 
 
 def stateful_set(obj: JsonObject) -> Health:
@@ -77,23 +68,17 @@ def stateful_set(obj: JsonObject) -> Health:
         return _waiting(obj, "statefulset", _ROLLOUT + _surplus(surplus))
     if _strategy(obj).get("type") == "OnDelete":
         return HEALTHY
-    partition = count(mapping(_strategy(obj).get("rollingUpdate")).get("partition"))
-    return _partitioned(obj, desired - partition) if partition else _rolling(obj)
-
-
-def _partitioned(obj: JsonObject, desired: int) -> Health:
     updated = _counted(obj, "updatedReplicas")
-    if updated >= desired:
-        return HEALTHY
-    what = f"{updated} out of {desired} new pods have been updated..."
-    return _waiting(obj, "statefulset", f"Waiting for partitioned roll out to finish: {what}")
-
-
-def _rolling(obj: JsonObject) -> Health:
+    partition = count(mapping(_strategy(obj).get("rollingUpdate")).get("partition"))
+    if partition:
+        if updated >= desired - partition:
+            return HEALTHY
+        what = f"{updated} out of {desired - partition} new pods have been updated..."
+        return _waiting(obj, "statefulset", f"Waiting for partitioned roll out to finish: {what}")
+    # The controller makes the update revision the current one once all pods have it.
     revision = status(obj).get("updateRevision")
     if revision == status(obj).get("currentRevision"):
         return HEALTHY
-    updated = _counted(obj, "updatedReplicas")
     what = f"{updated} pods at revision {revision}..."
     return _waiting(
         obj, "statefulset", f"Waiting for statefulset rolling update to complete {what}"
@@ -106,10 +91,7 @@ def daemon_set(obj: JsonObject) -> Health:
     With OnDelete the pods may be old ones.
     """
     desired = _counted(obj, "desiredNumberScheduled")
-    updated, available = (
-        _counted(obj, "updatedNumberScheduled"),
-        _counted(obj, "numberAvailable"),
-    )
+    updated, available = _counted(obj, "updatedNumberScheduled"), _counted(obj, "numberAvailable")
     if not _observed(obj):
         return _waiting(obj, "daemonset", "Waiting for daemon set spec update to be observed...")
     if updated < desired and _strategy(obj).get("type") != "OnDelete":

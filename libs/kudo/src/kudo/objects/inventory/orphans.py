@@ -18,7 +18,7 @@ from kudo.api import names
 from kudo.api.identity import InstanceIdentity
 from kudo.objects.inventory.record import Entry, Place, Record
 from kudo.objects.policies import is_retained
-from kudo.objects.sharing import is_listed, lists_all, sharers, told
+from kudo.objects.sharing import is_listed, lists_all, name_for_user, sharers
 
 if TYPE_CHECKING:  # the models cost the command line a third of its time
     from kudo.api import Instance, Json, OperatorVersion, Orphan
@@ -199,7 +199,7 @@ def why_kept(
     if entry.retained or is_retained(metadata):
         return f"{names.ANNOTATION_DELETION_POLICY} says {names.RETAIN}"
     if shared_with is not None:
-        return f"{told(metadata, shared_with)} shares it"
+        return f"{name_for_user(metadata, shared_with)} shares it"
     if entry.adopted:
         return "it existed before the Instance applied it, and holds data"
     owners = metadata.get("ownerReferences") or ()

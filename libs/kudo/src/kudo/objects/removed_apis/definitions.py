@@ -178,8 +178,8 @@ def _below(key: str, value: Json) -> Json:
 
 
 def _property(schema: Json) -> Json:
-    known = {} if schema is None else schema
-    return _node(known) if isinstance(known, dict) else schema
+    known_schema = {} if schema is None else schema
+    return _node(known_schema) if isinstance(known_schema, dict) else schema
 
 
 def _means_int_or_string(node: JsonObject) -> bool:
@@ -262,8 +262,8 @@ def _branch(branch: JsonObject, outer: JsonObject) -> JsonObject | None:
 def _inner(key: str, value: Json, outer: JsonObject) -> Json:
     """Return a field of a branch, or None; properties and items must be known outside."""
     if key == "items" and isinstance(value, dict):
-        known = mapping_at(outer, "items")
-        return None if known is None else _branch(value, known)
+        outer_schema = mapping_at(outer, "items")
+        return None if outer_schema is None else _branch(value, outer_schema)
     if key == "properties" and isinstance(value, dict):
         return _inner_properties(value, mapping_at(outer, "properties") or {})
     return _logic(key, value, outer) if key in (*_LOGIC, "not") else value
@@ -272,8 +272,8 @@ def _inner(key: str, value: Json, outer: JsonObject) -> Json:
 def _inner_properties(properties: JsonObject, outer: JsonObject) -> JsonObject | None:
     kept: JsonObject = {}
     for name, schema in properties.items():
-        known = mapping_at(outer, name)
-        if name == "metadata" or known is None or not isinstance(schema, dict):
+        outer_schema = mapping_at(outer, name)
+        if name == "metadata" or outer_schema is None or not isinstance(schema, dict):
             return None
-        kept[name] = _branch(schema, known)
+        kept[name] = _branch(schema, outer_schema)
     return None if None in kept.values() else kept

@@ -21,7 +21,7 @@ from kudo.api.identity import InstanceIdentity, identity
 from kudo.api.task_kinds import FatalTaskError, TransientTaskError
 from kudo.objects import finalizers
 from kudo.objects.policies import is_only_created
-from kudo.objects.sharing import instance_label, is_of_kudo, sharers, told
+from kudo.objects.sharing import instance_label, is_of_kudo, name_for_user, sharers
 from kudo.tasks.rendering import Manifest
 from kudo_reconciler.common.concurrency import FEW_AT_ONCE, paced
 from kudo_reconciler.common.errors import error_text, task_error
@@ -198,7 +198,7 @@ class DeleteTask:
 
 
 def _held(obj: JsonObject) -> str:
-    held_by = finalizers.told(obj["metadata"].get("finalizers") or [])
+    held_by = finalizers.described(obj["metadata"].get("finalizers") or [])
     return f", held by {held_by}" if held_by else ""
 
 
@@ -206,7 +206,7 @@ def _told(metadata: JsonObject, another: InstanceIdentity) -> str:
     """Return how to tell of another sharer; of an object of KUDO 0.19, the label names it."""
     if not sharers(metadata) and instance_label(metadata) == another.name:
         return f"Instance {another}"
-    return told(metadata, another)
+    return name_for_user(metadata, another)
 
 
 def _check_owner(manifest: Manifest, live: JsonObject, owner: str) -> None:
