@@ -91,11 +91,25 @@ def process_of(command: Command, context: Context) -> Process:
         CommandInvalid: its words cannot be split, or nothing is left of it.
     """
     variables = context.variables
+    if command.script:
+        # The shell itself replaces variables.
+        argv = ["sh", "-c", command.script]
+    else:
+        try:
+            argv = split(expand(command.command, variables))
+        except NotClosed as error:
+            raise CommandInvalid(f"{error}; use script for a shell", command.place) from error
+        if not argv:
+            message = "nothing is left of the command once its variables are replaced; set them"
+            raise CommandInvalid(message, command.place)
+        if command.namespaced:
+            argv = _in_namespace(argv, context.namespace)
+    unlimited = command.background or command.timeout < 0
     return Process(
-        argv=_script(command) if command.script else _argv(command, context, variables),
+        argv=tuple(argv),
         environment=variables,
         folder=context.folder,
-        seconds=_seconds(command, context),
+        seconds=None if unlimited else command.timeout or context.timeout or None,
         background=command.background,
         ignore_failure=command.ignore_failure,
         log_output=not command.skip_log_output,
@@ -105,41 +119,15 @@ def process_of(command: Command, context: Context) -> Process:
     )
 
 
-def _script(command: Command) -> tuple[str, ...]:
-    # The shell itself replaces variables.
-    return "sh", "-c", command.script
-
-
-def _argv(command: Command, context: Context, variables: Mapping[str, str]) -> tuple[str, ...]:
-    try:
-        words = split(expand(command.command, variables))
-    except NotClosed as error:
-        raise CommandInvalid(f"{error}; use script for a shell", command.place) from error
-    if not words:
-        message = "nothing is left of the command once its variables are replaced; set them"
-        raise CommandInvalid(message, command.place)
-    return tuple(_in_namespace(words, context.namespace) if command.namespaced else words)
-
-
 def _in_namespace(words: list[str], namespace: str) -> list[str]:
     """Add `--namespace` unless it is there; before `--`, since what follows is for others."""
     end = words.index("--") if "--" in words else len(words)
-    own = words[:end]
-    if any(_names_namespace(word) for word in own):
-        return words
-    return [*own, "--namespace", namespace, *words[end:]]
-
-
-def _names_namespace(word: str) -> bool:
-    if word.startswith("--"):
-        return word == "--namespace" or word.startswith("--namespace=")
-    return word.startswith("-n")
-
-
-def _seconds(command: Command, context: Context) -> int | None:
-    if command.background or command.timeout < 0:
-        return None
-    return command.timeout or context.timeout or None
+    for word in words[:end]:
+        # `-nNAME` names one as well, but `--no-headers` begins with two dashes.
+        short = word.startswith("-n") and not word.startswith("--")
+        if short or word == "--namespace" or word.startswith("--namespace="):
+            return words
+    return [*words[:end], "--namespace", namespace, *words[end:]]
 
 
 _SELECTED: Final = 10
@@ -156,43 +144,31 @@ def collecting_command(collector: Collector, namespace: str) -> Command:
         collector: The collector.
         namespace: That of the case, unless the collector has its own.
     """
-    return Command(
-        command=_line(collector, collector.namespace or namespace),
-        ignore_failure=True,
-        timeout=_SECONDS,
-        place=collector.place,
-    )
-
-
-def _line(collector: Collector, namespace: str) -> str:
+    where = ["-n", collector.namespace or namespace]
     match collector.type:
         case CollectorType.COMMAND:
-            return collector.command
+            text = collector.command
         case CollectorType.EVENTS:
-            words = ["kubectl", "get", "events", *_of_pod(collector.pod), "-n", namespace]
+            of_pod = f"involvedObject.name={collector.pod}"
+            chosen = ["--field-selector", of_pod] if collector.pod else []
+            text = _joined("kubectl", "get", "events", *chosen, *where)
         case CollectorType.POD:
-            words = ["kubectl", "logs", "--prefix", *_pods(collector), "-n", namespace]
-            words += ["-c", collector.container] if collector.container else ["--all-containers"]
-            words.append(f"--tail={_tail(collector)}")
-    return " ".join(_quoted(word) for word in words)
+            pods = ["-l", collector.selector] if collector.selector else [collector.pod]
+            container = ["-c", collector.container] if collector.container else ["--all-containers"]
+            tail = collector.tail
+            if tail is None:
+                tail = _SELECTED if collector.selector else _ALL
+            text = _joined(
+                "kubectl", "logs", "--prefix", *pods, *where, *container, f"--tail={tail}"
+            )
+    return Command(command=text, ignore_failure=True, timeout=_SECONDS, place=collector.place)
 
 
-def _of_pod(pod: str) -> list[str]:
-    return ["--field-selector", f"involvedObject.name={pod}"] if pod else []
-
-
-def _pods(collector: Collector) -> list[str]:
-    return ["-l", collector.selector] if collector.selector else [collector.pod]
-
-
-def _tail(collector: Collector) -> int:
-    if collector.tail is not None:
-        return collector.tail
-    return _SELECTED if collector.selector else _ALL
-
-
-def _quoted(word: str) -> str:
-    """Return a word as `words.split` reads it; variables in it are still replaced."""
-    if word and not set(word) & set(" \t\r\n\"'\\#"):
-        return word
-    return '"' + word.replace("\\", "\\\\").replace('"', '\\"') + '"'
+def _joined(*words: str) -> str:
+    """Return words as `words.split` reads them; variables in them are still replaced."""
+    return " ".join(
+        word
+        if word and not set(word) & set(" \t\r\n\"'\\#")
+        else '"' + word.replace("\\", "\\\\").replace('"', '\\"') + '"'
+        for word in words
+    )

@@ -31,55 +31,6 @@ _PATH: Final = re.compile(rf"(?<![\w.'\"])([A-Za-z_]\w*+)((?:{_STEP}){{1,30}})",
 _ELEMENT: Final = re.compile(r"\.\??(\w+)|\[(\d+)\]|\['([^']*)'\]")
 
 
-def values_in(expression: str, objects: Mapping[str, JsonObject]) -> tuple[str, ...]:
-    """Return what the fields are that an expression names, in its order, a few at most."""
-    values = dict.fromkeys(_values(expression, objects))
-    return tuple(values)[:_MOST]
-
-
-def _values(expression: str, objects: Mapping[str, JsonObject]) -> Iterator[str]:
-    for match in _PATH.finditer(expression):
-        obj = objects.get(match[1])
-        if obj is None:
-            continue
-        path = tuple(_path(match[2]))
-        value = _value(obj, path)
-        if isinstance(value, Absent):
-            yield f"{match[0]} does not exist"
-        elif is_secret(obj.get("kind"), path):
-            yield f"{match[0]} is left out, since it is of a Secret"
-        else:
-            yield f"{match[0]} {_said(value)}"
-
-
-def _said(value: object) -> str:
-    if isinstance(value, list):
-        return f"has {len(value)} {'item' if len(value) == 1 else 'items'}"
-    if isinstance(value, dict):
-        names = ", ".join(cut(str(name), _NAME) for name in islice(value, _MOST))
-        more = ", …" if len(value) > _MOST else ""
-        return f"has {len(value)} {'field' if len(value) == 1 else 'fields'}: {names}{more}"
-    return f"is {shown_value(value)}"
-
-
-def _path(text: str) -> Iterator[str | int]:
-    for name, index, key in _ELEMENT.findall(text):
-        yield int(index) if index else name or key
-
-
-def _value(value: object, path: Path) -> object:
-    for element in path:
-        if isinstance(element, int):
-            if not isinstance(value, list) or element >= len(value):
-                return ABSENT
-            value = value[element]
-        elif isinstance(value, dict) and element in value:
-            value = value[element]
-        else:
-            return ABSENT
-    return value
-
-
 _MISSING_LIBRARY: Final = (
     "celExpr needs the library for CEL, which is not installed: run "
     "pip install 'kubectl-kudo[test]' (the single file of the plugin does not have it)"
@@ -167,6 +118,7 @@ class Expressions:
         for each in self.any_of:
             failure = self._failed(each, objects, len(self.any_of))
             if failure is None:
+                # One is enough: the others need not be true.
                 return failed
             alternatives.append(failure)
         return failed + alternatives
@@ -195,3 +147,48 @@ def _compiled(env: Environment, texts: Sequence[Text], findings: Findings) -> tu
         except NotCompiled as error:
             findings.error("InvalidExpression", str(error), text.place)
     return tuple(programs)
+
+
+def values_in(expression: str, objects: Mapping[str, JsonObject]) -> tuple[str, ...]:
+    """Return what the fields are that an expression names, in its order, a few at most."""
+    values = dict.fromkeys(_values(expression, objects))
+    return tuple(values)[:_MOST]
+
+
+def _values(expression: str, objects: Mapping[str, JsonObject]) -> Iterator[str]:
+    for match in _PATH.finditer(expression):
+        obj = objects.get(match[1])
+        if obj is None:
+            continue
+        elements = _ELEMENT.findall(match[2])
+        path = tuple(int(index) if index else name or key for name, index, key in elements)
+        value = _value(obj, path)
+        if isinstance(value, Absent):
+            yield f"{match[0]} does not exist"
+        elif is_secret(obj.get("kind"), path):
+            yield f"{match[0]} is left out, since it is of a Secret"
+        else:
+            yield f"{match[0]} {_said(value)}"
+
+
+def _said(value: object) -> str:
+    if isinstance(value, list):
+        return f"has {len(value)} {'item' if len(value) == 1 else 'items'}"
+    if isinstance(value, dict):
+        names = ", ".join(cut(str(name), _NAME) for name in islice(value, _MOST))
+        more = ", …" if len(value) > _MOST else ""
+        return f"has {len(value)} {'field' if len(value) == 1 else 'fields'}: {names}{more}"
+    return f"is {shown_value(value)}"
+
+
+def _value(value: object, path: Path) -> object:
+    for element in path:
+        if isinstance(element, int):
+            if not isinstance(value, list) or element >= len(value):
+                return ABSENT
+            value = value[element]
+        elif isinstance(value, dict) and element in value:
+            value = value[element]
+        else:
+            return ABSENT
+    return value

@@ -18,6 +18,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 _QUANTITY: Final = re.compile(
+    # Bounded, since a Fraction has as many digits as it is given.
     r"([+-]?)(\d{1,40}(?:\.\d{0,40})?|\.\d{1,40})"
     r"(?:([KMGTPE]i|[numkMGTPE])|[eE]([+-]?\d{1,2}))?"
 )
@@ -53,6 +54,7 @@ MISSING: Final = frozenset(
 
 _KEY: Final = "quantity"
 _LARGEST: Final = 2**63
+"""The bound of integers in CEL, which have 64 bits; those of Python have none."""
 _Quantity = dict[str, str]
 
 
@@ -99,10 +101,6 @@ def declarations(cel: Any) -> list[Any]:
     return [cel.FunctionDecl(name, overloads) for name, overloads in by_name.items()]
 
 
-def _quantity(text: str) -> _Quantity:
-    return _of(parse_quantity(text))
-
-
 def _of(number: Fraction) -> _Quantity:
     return {_KEY: str(number)}
 
@@ -141,11 +139,6 @@ def _compare(left: _Quantity, right: _Quantity) -> int:
     return (_number(left) > _number(right)) - (_number(left) < _number(right))
 
 
-def _sign(value: _Quantity) -> int:
-    number = _number(value)
-    return (number > 0) - (number < 0)
-
-
 def _ip(text: str) -> Any:
     if "%" in text:  # a zone, which Kubernetes has not
         raise ValueError(text)
@@ -160,6 +153,7 @@ def _cidr(text: str) -> Any:
 
 
 def _url(text: str) -> Any:
+    # As Go's url.ParseRequestURI, which Kubernetes uses: an absolute path is one as well.
     parts = urlsplit(text)
     if not (parts.scheme and (parts.netloc or parts.path.startswith("/"))) and not (
         text.startswith("/")
@@ -193,6 +187,7 @@ def _sorted(values: Sequence[Any]) -> bool:
 
 
 def _check_comparable(values: Sequence[Any], name: str) -> None:
+    # Python compares lists as well, and its TypeError for others tells a user of CEL nothing.
     types = {float if isinstance(value, int) else type(value) for value in values}
     if len(types) > 1 or types & {dict, list, type(None)}:
         raise ValueError(f"{name}() needs items of one type that can be compared")
@@ -200,18 +195,18 @@ def _check_comparable(values: Sequence[Any], name: str) -> None:
 
 _Q: Final = "quantity"
 OVERLOADS: Final = (
-    Overload("quantity", ("string",), _Q, False, _quantity),
+    Overload("quantity", ("string",), _Q, False, lambda text: _of(parse_quantity(text))),
     Overload("isQuantity", ("string",), "bool", False, _is(parse_quantity)),
-    Overload("sign", (_Q,), "int", True, _sign),
+    Overload("sign", (_Q,), "int", True, lambda a: _compare(a, _of(Fraction(0)))),
     Overload("isInteger", (_Q,), "bool", True, _is_integer),
     Overload("asInteger", (_Q,), "int", True, _as_integer),
-    Overload("asApproximateFloat", (_Q,), "double", True, lambda one: float(_number(one))),
-    Overload("add", (_Q, _Q), _Q, True, lambda one, two: _of(_number(one) + _number(two))),
-    Overload("add", (_Q, "int"), _Q, True, lambda one, two: _of(_number(one) + two)),
-    Overload("sub", (_Q, _Q), _Q, True, lambda one, two: _of(_number(one) - _number(two))),
-    Overload("sub", (_Q, "int"), _Q, True, lambda one, two: _of(_number(one) - two)),
-    Overload("isLessThan", (_Q, _Q), "bool", True, lambda one, two: _compare(one, two) < 0),
-    Overload("isGreaterThan", (_Q, _Q), "bool", True, lambda one, two: _compare(one, two) > 0),
+    Overload("asApproximateFloat", (_Q,), "double", True, lambda a: float(_number(a))),
+    Overload("add", (_Q, _Q), _Q, True, lambda a, b: _of(_number(a) + _number(b))),
+    Overload("add", (_Q, "int"), _Q, True, lambda a, b: _of(_number(a) + b)),
+    Overload("sub", (_Q, _Q), _Q, True, lambda a, b: _of(_number(a) - _number(b))),
+    Overload("sub", (_Q, "int"), _Q, True, lambda a, b: _of(_number(a) - b)),
+    Overload("isLessThan", (_Q, _Q), "bool", True, lambda a, b: _compare(a, b) < 0),
+    Overload("isGreaterThan", (_Q, _Q), "bool", True, lambda a, b: _compare(a, b) > 0),
     Overload("compareTo", (_Q, _Q), "int", True, _compare),
     Overload("isIP", ("string",), "bool", False, _is(_ip)),
     Overload("isCIDR", ("string",), "bool", False, _is(_cidr)),

@@ -4,7 +4,7 @@ Also says in words what it reports about an expression, and checks the names of 
 """
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
@@ -100,7 +100,10 @@ def absent_ref(text: str) -> str:
 
 
 def _unknown(name: str, line: int, column: int, expression: str, refs: Collection[str]) -> str:
-    called = _is_called(name, line, column, expression)
+    lines = expression.split("\n")
+    text = lines[line - 1] if line <= len(lines) else ""
+    # Of a member, the library names the place of its parenthesis.
+    called = text[column - 1 :].removeprefix(name).lstrip().startswith("(")
     root = name.partition(".")[0]
     shown = shown_name(name if called else root)
     if called and name in MISSING:
@@ -116,13 +119,6 @@ def _unknown(name: str, line: int, column: int, expression: str, refs: Collectio
     return f"unknown name {shown}; the assert has no resourceRefs"
 
 
-def _is_called(name: str, line: int, column: int, expression: str) -> bool:
-    """Return whether a name is that of a function; of a member, the place is that of its `(`."""
-    lines = expression.split("\n")
-    text = lines[line - 1] if line <= len(lines) else ""
-    return text[column - 1 :].removeprefix(name).lstrip().startswith("(")
-
-
 def _line(line: int, expression: str) -> str:
     return f" (line {line} of the expression)" if "\n" in expression.strip() else ""
 
@@ -130,12 +126,9 @@ def _line(line: int, expression: str) -> str:
 def _no_overload(function: str, types: str) -> str:
     operator = _OPERATOR.fullmatch(function)
     name = operator[1] if operator else function
-    return f"{name} does not work on {' and '.join(_types(types)) or 'nothing'}"
-
-
-def _types(text: str) -> Iterator[str]:
-    for name in filter(None, text.split(", ")):
-        yield {"int64": "int", "uint64": "uint", "null_type": "null"}.get(name, name)
+    shorter = {"int64": "int", "uint64": "uint", "null_type": "null"}
+    operands = [shorter.get(name, name) for name in filter(None, types.split(", "))]
+    return f"{name} does not work on {' and '.join(operands) or 'nothing'}"
 
 
 JsonObject = dict[str, object]
@@ -182,6 +175,7 @@ class Program:
                 return Outcome(f"is neither true nor false but of type {name}")
             text = str(value.value())
         except (OverflowError, RecursionError, RuntimeError, TypeError, ValueError) as error:
+            # Values of objects come from a cluster, and not all of them can be values of CEL.
             text = str(error)
         return Outcome(evaluation_error(text), absent_ref(text))
 

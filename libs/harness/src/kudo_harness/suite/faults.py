@@ -40,36 +40,27 @@ def _fault(step: Fields, n: int, item: object) -> Fault | None:
     return None if action is None else Fault(action, time, when, fields.place)
 
 
-def _action(fields: Fields, name: str) -> FaultAction | None:
+def _action(fault: Fields, name: str) -> FaultAction | None:
+    if name == "restart":
+        service = fault.choice("restart", FaultService)
+        return None if service is None else RestartService(service)
+    allowed = {
+        "deletePods": ("labels", "namespace"),
+        "nodeNotReady": ("name", "seconds"),
+        "refuseWrites": ("apiVersion", "kind", "seconds", "reason"),
+    }
+    fields = Fields.of(
+        fault.reading, (*fault.path, name), fault.values.get(name), allowed[name], strict=True
+    )
     match name:
         case "deletePods":
-            return _delete_pods(_inside(fields, name, "labels", "namespace"))
-        case "restart":
-            service = fields.choice("restart", FaultService)
-            return None if service is None else RestartService(service)
+            labels = fields.labels("labels")
+            if not labels:
+                fields.error("MissingField", "labels must be set: they say which pods are deleted")
+            return DeletePods(labels, fields.text("namespace"))
         case "nodeNotReady":
-            return _node_not_ready(_inside(fields, name, "name", "seconds"))
-    return _refuse_writes(_inside(fields, name, "apiVersion", "kind", "seconds", "reason"))
-
-
-def _inside(fields: Fields, name: str, *names: str) -> Fields:
-    path = (*fields.path, name)
-    return Fields.of(fields.reading, path, fields.values.get(name), names, strict=True)
-
-
-def _delete_pods(fields: Fields) -> DeletePods:
-    labels = fields.labels("labels")
-    if not labels:
-        fields.error("MissingField", "labels must be set: they say which pods are deleted")
-    return DeletePods(labels, fields.text("namespace"))
-
-
-def _node_not_ready(fields: Fields) -> NodeNotReady:
-    _require(fields, "name")
-    return NodeNotReady(fields.text("name"), _seconds(fields))
-
-
-def _refuse_writes(fields: Fields) -> RefuseWrites:
+            _require(fields, "name")
+            return NodeNotReady(fields.text("name"), _seconds(fields))
     _require(fields, "apiVersion", "kind")
     reason = fields.text("reason")
     if len(reason) > _REASON or not reason.isprintable():
