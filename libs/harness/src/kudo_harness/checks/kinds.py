@@ -26,10 +26,8 @@ from kudo_harness.suite import (
     RefuseWrites,
     Step,
     Suite,
-    SuiteOptions,
     Text,
 )
-from kudo_harness.suite.documents import read_documents
 from kudo_harness.suite.files import FileReader
 from kudo_harness.suite.references import is_url
 from kudo_harness.suite.step_files import Role
@@ -129,9 +127,6 @@ BUILT_IN_GROUPS: Final = frozenset(
 )
 """Groups of the API server itself, to which no CRD can add a kind."""
 _CRD: Final = "CustomResourceDefinition"
-_SUFFIXES: Final = (".yaml", ".yml", ".json")
-_DEEPEST: Final = 8
-"""Levels of folders below one of `manifestDirs`; links may lead back to it."""
 
 
 def defined_by(document: Document) -> Iterator[Kind]:
@@ -147,49 +142,6 @@ def defined_by(document: Document) -> Iterator[Kind]:
     for version in versions:
         if isinstance(version, dict) and version.get("served", True) and isinstance(kind, str):
             yield f"{spec.get('group')}/{version.get('name')}", kind
-
-
-def crds_of(options: SuiteOptions, files: FileReader) -> Iterator[Document]:
-    """Yield the CRDs of `crdDir`; other documents there, such as of kustomize, are left out.
-
-    What cannot be read is noted in the findings of `files`.
-    """
-    for document in _read((options.crd_dir,), files):
-        if document.value.get("kind") == _CRD:
-            yield document
-
-
-def manifests_of(options: SuiteOptions, files: FileReader) -> Iterator[Document]:
-    """Yield the objects of `manifestDirs`; URLs, and what is no object, are left out.
-
-    What cannot be read is noted in the findings of `files`.
-    """
-    for document in _read(options.manifest_dirs, files):
-        if all(isinstance(document.value.get(key), str) for key in ("apiVersion", "kind")):
-            yield document
-
-
-def _read(texts: Iterable[Text | None], files: FileReader) -> Iterator[Document]:
-    for text in texts:
-        if text is not None and text.value and not is_url(text.value):
-            yield from _in(Path(text.value), text, files)
-
-
-def _in(path: Path, text: Text, files: FileReader, depth: int = 0) -> Iterator[Document]:
-    if not path.is_dir():
-        yield from _file(path, text, files)
-        return
-    for entry in files.entries(path, text.place):
-        if entry.is_dir() and depth < _DEEPEST:
-            yield from _in(path / entry.name, text, files, depth + 1)
-        elif entry.name.endswith(_SUFFIXES):
-            yield from _file(path / entry.name, text, files)
-
-
-def _file(path: Path, text: Text, files: FileReader) -> Iterator[Document]:
-    content = files.text(path, text.place)
-    if content is not None:
-        yield from read_documents(str(path), content, files.findings, files.limits) or ()
 
 
 def command_may_create(command: Command) -> bool:
@@ -305,7 +257,8 @@ class _Check:
         name = f"{shown_name(kind)} in {shown_name(api_version)}"
         served = any(each[0] == api_version for each in available.kinds)
         place = use.places[1 if served else 0]
-        if group == names.GROUP and not self._has_kudo(available):
+        has_kudo = any(version.startswith(f"{names.GROUP}/") for version, _ in available.kinds)
+        if group == names.GROUP and not has_kudo:
             text = f"KUDO is not installed in the cluster, so there is no {name} and {use.effect}"
             more = "; add `kubectl kudo init` to the commands of the suite, or startKUDO: true"
         else:
@@ -318,9 +271,6 @@ class _Check:
                 self.findings.warning("UnknownKind", text + more, place)
         else:
             self.findings.error("UnknownKind", text + more, place)
-
-    def _has_kudo(self, available: _Available) -> bool:
-        return any(api_version.startswith(f"{names.GROUP}/") for api_version, _ in available.kinds)
 
 
 def check_kinds(suite: Suite, kinds: Kinds, findings: Findings, *, kudo_installed: bool) -> None:
@@ -337,8 +287,20 @@ def check_kinds(suite: Suite, kinds: Kinds, findings: Findings, *, kudo_installe
         available.kinds.update(_KUDO)
     check = _Check(findings)
     files = FileReader(findings)
-    crds = list(crds_of(suite.options, files))
-    manifests = list(manifests_of(suite.options, files))
+
+    def read(text: Text | None) -> Iterator[Document]:
+        # URLs are read when the suite runs.
+        if text is not None and text.value and not is_url(text.value):
+            yield from files.manifests(Path(text.value), text.place)
+
+    # Other documents in the folder of CRDs, such as of kustomize, are left out.
+    crds = [crd for crd in read(suite.options.crd_dir) if crd.value.get("kind") == _CRD]
+    manifests = [
+        document
+        for text in suite.options.manifest_dirs
+        for document in read(text)
+        if all(isinstance(document.value.get(name), str) for name in ("apiVersion", "kind"))
+    ]
     for document in (*crds, *manifests):
         available.kinds.update(defined_by(document))
     available.open = any(is_url(text.value) for text in suite.options.manifest_dirs)

@@ -21,7 +21,7 @@ from kudo_harness.suite import (
     SuiteLimits,
     Text,
 )
-from kudo_harness.suite.documents import read_documents
+from kudo_harness.suite.documents import is_object, read_documents
 from kudo_harness.suite.step_files import Role
 
 Download = Callable[[str, int], Awaitable[bytes]]
@@ -98,7 +98,7 @@ async def _step(step: Step, downloads: Downloads) -> Step:
         objects = _with(
             objects,
             download.role,
-            [document for document in documents if usable(document, downloads.findings)],
+            [document for document in documents if is_object(document, downloads.findings)],
         )
     return replace(step, objects=objects, downloads=())
 
@@ -112,21 +112,6 @@ def _with(objects: Objects, role: Role, documents: Iterable[Document]) -> Object
             return replace(objects, asserts=objects.asserts + more)
         case Role.ERRORS:
             return replace(objects, errors=objects.errors + more)
-
-
-def usable(document: Document, findings: Findings) -> bool:
-    """Return whether a document is an object; if not, note what it lacks."""
-    for name in ("apiVersion", "kind"):
-        value = document.value.get(name)
-        if not isinstance(value, str) or not value:
-            message = f"the object has no {name}"
-            findings.error("NoObject", message, document.place(name))
-            return False
-    if not isinstance(document.value.get("metadata") or {}, dict):
-        message = "metadata must be a mapping"
-        findings.error("NoObject", message, document.place("metadata"))
-        return False
-    return True
 
 
 _LIMITS: Final = PackageLimits(

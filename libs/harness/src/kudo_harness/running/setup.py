@@ -1,27 +1,23 @@
 """Prepares the cluster for a suite: `crdDir`, `manifestDirs`, and the commands of the suite."""
 
 import asyncio
-from collections.abc import Coroutine, Iterator, Sequence
+from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from kudo_harness.commands import CommandInvalid
 from kudo_harness.findings import Findings
 from kudo_harness.planning.plan import Action, PlannedCommand
 from kudo_harness.report import Failure
 from kudo_harness.running.clusters import Cluster, is_crd
-from kudo_harness.running.downloads import Download, Downloads, usable
+from kudo_harness.running.downloads import Download, Downloads
 from kudo_harness.running.objects import Applier, NotApplied, items_of
 from kudo_harness.running.shared import Commands, Shared, shown
 from kudo_harness.suite import Document, Suite, Text
-from kudo_harness.suite.documents import read_documents
+from kudo_harness.suite.documents import is_object
 from kudo_harness.suite.files import FileReader
 from kudo_harness.suite.references import is_url
-
-_SUFFIXES: Final = (".yaml", ".yml", ".json")
-_DEEPEST: Final = 8
-"""Levels of folders below one of `manifestDirs`; links may lead back to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,49 +40,23 @@ async def setup_objects(suite: Suite, download: Download) -> SetupObjects:
         SuiteInvalid: with everything that cannot be read.
     """
     findings = Findings()
-    reader = _Reader(FileReader(findings), Downloads(download, findings))
-    options = suite.options
-    crds = await reader.read(options.crd_dir) if options.crd_dir else ()
-    manifests = [document for text in options.manifest_dirs for document in await reader.read(text)]
-    findings.check()
-    # Other objects in the folder of CRDs are left out, as by kuttl.
-    return SetupObjects(
-        tuple(document for document in crds if is_crd(document.value)), tuple(manifests)
-    )
+    files, downloads = FileReader(findings), Downloads(download, findings)
 
-
-@dataclass(frozen=True, slots=True)
-class _Reader:
-    files: FileReader
-    downloads: Downloads
-
-    async def read(self, text: Text) -> tuple[Document, ...]:
+    async def read(text: Text) -> list[Document]:
         """Return the objects of a folder, with those below it, of a file, or of a URL."""
         if is_url(text.value):
-            documents = await self.downloads.documents(text)
+            documents = await downloads.documents(text)
         else:
-            documents = tuple(self._in(Path(text.value), text))
-        usable_ones = [
-            document for document in documents if usable(document, self.downloads.findings)
-        ]
-        return tuple(item for document in usable_ones for item in items_of(document))
+            documents = tuple(files.manifests(Path(text.value), text.place))
+        objects = [document for document in documents if is_object(document, findings)]
+        return [item for document in objects for item in items_of(document)]
 
-    def _in(self, path: Path, text: Text, depth: int = 0) -> Iterator[Document]:
-        if not path.is_dir():
-            yield from self._file(path, text)
-            return
-        for entry in self.files.entries(path, text.place):
-            if entry.is_dir():
-                if depth < _DEEPEST:
-                    yield from self._in(path / entry.name, text, depth + 1)
-            elif entry.name.endswith(_SUFFIXES):
-                yield from self._file(path / entry.name, text)
-
-    def _file(self, path: Path, text: Text) -> Iterator[Document]:
-        content = self.files.text(path, text.place)
-        if content is not None:
-            limits = self.files.limits
-            yield from read_documents(str(path), content, self.files.findings, limits) or ()
+    crd_dir = suite.options.crd_dir
+    # Other objects in the folder of CRDs are left out, as by kuttl.
+    crds = [crd for crd in (await read(crd_dir) if crd_dir else ()) if is_crd(crd.value)]
+    manifests = [item for text in suite.options.manifest_dirs for item in await read(text)]
+    findings.check()
+    return SetupObjects(tuple(crds), tuple(manifests))
 
 
 NAMESPACE = "default"

@@ -9,7 +9,13 @@ from pathlib import Path
 
 from kudo.api.problems import shown_name
 from kudo_harness.findings import Findings, Place
-from kudo_harness.suite.documents import Document, TemplateValues, read_documents, render_template
+from kudo_harness.suite.documents import (
+    Document,
+    TemplateValues,
+    is_object,
+    read_documents,
+    render_template,
+)
 from kudo_harness.suite.fields import Reading
 from kudo_harness.suite.files import FileReader
 from kudo_harness.suite.kinds import ASSERT, FILE, STEP, SUITE, kind_of, read_assert, read_step
@@ -322,18 +328,12 @@ class _CaseReader:
             message = f"{kind} works only in files whose names begin with the number of a step"
             self.findings.error("WrongFile", message, document.place("kind"))
             return False
-        for name in ("apiVersion", "kind"):
-            value = document.value.get(name)
-            if not isinstance(value, str) or not value:
-                message = f"the object has no {name}"
-                self.findings.error("NoObject", message, document.place(name))
-                return False
-        metadata = document.value.get("metadata")
-        if metadata is not None and not isinstance(metadata, dict):
-            message = "metadata must be a mapping"
-            self.findings.error("NoObject", message, document.place("metadata"))
+        if not is_object(document, self.findings):
             return False
-        if role is Role.APPLY and not _has_name(metadata):
+        metadata = document.value.get("metadata")
+        fields = metadata if isinstance(metadata, dict) else {}
+        named = (fields.get(name) for name in ("name", "generateName"))
+        if role is Role.APPLY and not any(isinstance(name, str) and name for name in named):
             message = "an object that is applied needs a metadata.name"
             self.findings.error("NoObject", message, document.place("metadata"))
             return False
@@ -360,14 +360,6 @@ class _CaseReader:
                     "to ignoreFiles"
                 )
                 self.findings.warning("NoStep", message, Place(str(path)))
-
-
-def _has_name(metadata: object) -> bool:
-    if not isinstance(metadata, dict):
-        return False
-    return any(
-        isinstance(metadata.get(name), str) and metadata[name] for name in ("name", "generateName")
-    )
 
 
 def _mend(name: str) -> str:

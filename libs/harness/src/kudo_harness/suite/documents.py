@@ -280,3 +280,17 @@ def render_template(
         return lines[line - 1] if 0 < line <= len(lines) else line
 
     return Rendered(rendered, source_line)
+
+
+def is_object(document: Document, findings: Findings) -> bool:
+    """Return whether a document can be an object of a cluster; if not, note what it lacks."""
+    for name in ("apiVersion", "kind"):
+        value = document.value.get(name)
+        if not isinstance(value, str) or not value:
+            findings.error("NoObject", f"the object has no {name}", document.place(name))
+            return False
+    if not isinstance(document.value.get("metadata", {}), dict | None):
+        message = "metadata must be a mapping"
+        findings.error("NoObject", message, document.place("metadata"))
+        return False
+    return True

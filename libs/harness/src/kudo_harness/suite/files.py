@@ -16,8 +16,12 @@ from typing import Final
 import goyaml
 from kudo.packages.files import OPERATOR_FILE
 from kudo_harness.findings import Findings, Place
-from kudo_harness.suite.documents import DEFAULT_LIMITS, SuiteLimits
+from kudo_harness.suite.documents import DEFAULT_LIMITS, Document, SuiteLimits, read_documents
 from kudo_harness.suite.step_files import step_file, step_folder
+
+_SUFFIXES: Final = (".yaml", ".yml", ".json")
+_DEEPEST: Final = 8
+"""Levels of folders below one of `crdDir` or `manifestDirs`."""
 
 
 @dataclass(slots=True)
@@ -72,6 +76,26 @@ class FileReader:
         except goyaml.NotTextError as error:
             self.findings.error("InvalidYaml", error.reason, Place(str(path), error.line))
         return None
+
+    def documents(self, path: Path, place: Place) -> list[Document]:
+        """Return the documents of a YAML file; none if it cannot be read, which is noted."""
+        content = self.text(path, place)
+        if content is None:
+            return []
+        return read_documents(str(path), content, self.findings, self.limits) or []
+
+    def manifests(self, path: Path, place: Place, depth: int = 0) -> Iterator[Document]:
+        """Yield the documents of a file, or of a folder with those below it."""
+        if not path.is_dir():
+            yield from self.documents(path, place)
+            return
+        for entry in self.entries(path, place):
+            if entry.is_dir():
+                # A link may lead back to a folder above it.
+                if depth < _DEEPEST:
+                    yield from self.manifests(path / entry.name, place, depth + 1)
+            elif entry.name.endswith(_SUFFIXES):
+                yield from self.documents(path / entry.name, place)
 
     def _content(self, path: Path, place: Place) -> bytes | None:
         # Opening a pipe would otherwise wait for whoever writes into it.

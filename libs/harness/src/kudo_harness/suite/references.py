@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from kudo.api.problems import shown
-from kudo_harness.suite.documents import Document, read_documents
+from kudo_harness.suite.documents import Document
 from kudo_harness.suite.files import FileReader
 from kudo_harness.suite.model import Text
 from kudo_harness.suite.step_files import Role, is_template
@@ -85,7 +85,4 @@ class References:
             )
             self.files.findings.error("NoTemplate", message, text.place)
             return
-        content = self.files.text(path, text.place)
-        if content is not None:
-            limits = self.files.limits
-            yield from read_documents(str(path), content, self.files.findings, limits) or ()
+        yield from self.files.documents(path, text.place)
