@@ -2,7 +2,7 @@
 
 import copy
 
-from kudo.api.moments import moment
+from kudo.api.times import moment
 from tests.support import build, instances
 from tests.support.build import Json
 from tests.support.cluster.interface import World

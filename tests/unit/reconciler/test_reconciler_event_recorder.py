@@ -14,7 +14,7 @@ from aiohttp import web
 from kubeio.client import Client
 from kudo.api import ExecutionStatus, Instance, JsonObject
 from kudo.api.identity import identity
-from kudo.api.moments import rfc3339
+from kudo.api.times import rfc3339
 from kudo_reconciler.common.clock import SystemClock
 from kudo_reconciler.common.fairness import Fairness
 from kudo_reconciler.common.keys import Key

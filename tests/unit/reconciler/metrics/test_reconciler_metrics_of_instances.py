@@ -12,7 +12,7 @@ from kubeio.cache.informer import Informer
 from kubeio.client import Client
 from kubeio.connection.config import ClusterConfig
 from kubeio.types import JsonObject
-from kudo.api.moments import rfc3339
+from kudo.api.times import rfc3339
 from kudo_reconciler.common.keys import INSTANCES
 from kudo_reconciler.metrics.instances import MOST_NAMED, InstanceCollector, state_of
 

@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from kudo.api.moments import rfc3339
+from kudo.api.times import rfc3339
 from tests.support.apiserver.cluster import moment
 from tests.support.world.replica import LoopClock
 from tests.unit.reconciler.scenes.scene import Scene, of_kind, play, version

@@ -95,6 +95,7 @@ class Change:
 
     @computed
     def kind(self) -> ChangeKind:
+        # First, since of an Instance that is being deleted nothing else matters.
         if self.deleting:
             return ChangeKind.DELETING
         if self.creates:

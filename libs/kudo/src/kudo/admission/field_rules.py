@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from kudo.admission.change import Change
 from kudo.api import NO_PLAN_TO_RETRY, NO_RUN_TO_RETRY
 from kudo.api.problems import Problem, listed, parameter_field, shown, shown_name
+from kudo.api.times import DurationError, seconds_of
 from kudo.parameters.check import check_value, missing_required
 from kudo.plans.runs.upgrades import operator_problems, unknown_hint
 
@@ -116,25 +117,16 @@ def retries_are_complete(change: Change) -> Iterator[Problem]:
     run, stored = change.new.scheduled, change.old.scheduled
     if run.retry_of and not run.plan_name and run.retry_of != stored.retry_of:
         yield Problem(
-            "PlanUnknown",
-            f"planExecution {NO_PLAN_TO_RETRY}",
-            "spec.planExecution.planName",
+            "PlanUnknown", f"planExecution {NO_PLAN_TO_RETRY}", "spec.planExecution.planName"
         )
     if run.from_step and not run.retry_of and run.from_step != stored.from_step:
-        yield Problem(
-            "RetryUnknownStep",
-            NO_RUN_TO_RETRY,
-            "spec.planExecution.from",
-        )
+        yield Problem("RetryUnknownStep", NO_RUN_TO_RETRY, "spec.planExecution.from")
 
 
 def a_new_time_limit_is_readable(change: Change) -> Iterator[Problem]:
     limit = change.new.spec.plan_timeout
     if not limit or limit == change.old.spec.plan_timeout:
         return
-    # Imported here: durations are those of the template engine, and few requests have one.
-    from kudo.api.durations import DurationError, seconds_of
-
     try:
         seconds_of(limit)
     except DurationError:

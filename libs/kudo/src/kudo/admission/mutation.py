@@ -26,6 +26,7 @@ class InstancePatch:
         spec = submitted.get("spec")
         self._spec: JsonObject = spec or {}
         if spec is None:
+            # A JSON Patch cannot add below a member that is not there.
             self._set("/spec", {})
 
     def plan_execution(self, value: JsonObject) -> None:

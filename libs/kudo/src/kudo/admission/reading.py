@@ -91,6 +91,7 @@ class InstanceReader:
         try:
             return Instance.from_wire(narrow)
         except ValidationError as error:
+            # Without the input, which may be a secret.
             entries = error.errors(include_url=False, include_input=False)
             problems = (self._unreadable(entry) for entry in entries)
             raise InvalidInput(first_problems(problems, beside=self._left_out)) from error

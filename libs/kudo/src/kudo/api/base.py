@@ -24,15 +24,11 @@ OBJECT_NAME: Final[dict[str, JsonValue]] = {
     "pattern": rf"^$|^{_LABEL}(\.{_LABEL})*$",
 }
 """The schema of the name of an object, a DNS subdomain; it may be empty."""
-NAMESPACE_NAME: Final[dict[str, JsonValue]] = {
-    "maxLength": MAX_LABEL,
-    "pattern": f"^$|^{_LABEL}$",
-}
+NAMESPACE_NAME: Final[dict[str, JsonValue]] = {"maxLength": MAX_LABEL, "pattern": f"^$|^{_LABEL}$"}
 """The schema of the name of a namespace, a DNS label; it may be empty."""
 ServiceAccountName = Annotated[str, Field(json_schema_extra=OBJECT_NAME)]
 ParameterValue = Annotated[str, Field(json_schema_extra={"maxLength": bounds.VALUE})]
 TemplateText = Annotated[str, Field(json_schema_extra={"maxLength": bounds.TEMPLATE})]
-
 
 _UNIT = "(ns|us|\u00b5s|\u03bcs|ms|s|m|h)"
 _PART = rf"([0-9]+([.][0-9]*)?|[.][0-9]+){_UNIT}"
@@ -46,7 +42,7 @@ Duration = Annotated[
         }
     ),
 ]
-"""A duration of more than zero as Go reads it; see `kudo.api.durations`."""
+"""A duration of more than zero as Go reads it; see `kudo.api.times`."""
 
 
 def at_most(items: int) -> dict[str, JsonValue]:
@@ -69,7 +65,9 @@ class ApiModel(BaseModel):
     model_config = ConfigDict(
         alias_generator=to_camel,
         populate_by_name=True,
+        # Objects may have fields of the original or of a later version.
         extra="ignore",
+        # Caches and decisions share them.
         frozen=True,
         # Values of parameters may be secrets; an error names the field alone.
         hide_input_in_errors=True,

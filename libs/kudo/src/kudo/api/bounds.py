@@ -11,7 +11,6 @@ serves all tenants: see "many small things" in docs/security.md.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from kudo.api.problems import shown_name
@@ -62,40 +61,22 @@ TOO_LARGE: Final = "tooLarge"
 _Spec = Mapping[str, object]
 
 
-@dataclass(frozen=True, slots=True)
-class _Excess:
-    """A part of an OperatorVersion with more entries than are read.
-
-    Attributes:
-        field: The part, below `spec`.
-        plan: The plan that it is of; empty for any other part.
-        count: Number of entries, as far as they were counted.
-        most: The bound.
-    """
-
-    field: str
-    count: int
-    most: int
-    plan: str = ""
-
-    def __str__(self) -> str:
-        field = self.field
-        if self.plan:
-            field = field.replace("plans", f"plans[{shown_name(self.plan)}]", 1)
-        return f"spec.{field} has {self.count} entries, more than {self.most}"
-
-
 def too_large(spec: object) -> str:
     """Return which part of an OperatorVersion's spec is too large to be read; empty if none is.
 
     It counts and parses nothing, and stops at the first bound that is exceeded. A part of another
     type than its schema has counts as empty.
     """
-    excess = next(_exceeded(spec if isinstance(spec, dict) else {}), None)
-    return f"{excess}; create a version with fewer" if excess else ""
+    for field, count, most in _counted(spec if isinstance(spec, dict) else {}):
+        if count > most:
+            return (
+                f"spec.{field} has {count} entries, more than {most}; create a version with fewer"
+            )
+    return ""
 
 
-def _exceeded(spec: _Spec) -> Iterator[_Excess]:
+def _counted(spec: _Spec) -> Iterator[tuple[str, int, int]]:
+    """Yield parts, their number of entries as far as they were counted, and their bounds."""
     own = {
         "parameters": PARAMETERS,
         "templates": TEMPLATES,
@@ -104,19 +85,16 @@ def _exceeded(spec: _Spec) -> Iterator[_Excess]:
         "upgradableFrom": UPGRADABLE_FROM,
     }
     for field, most in own.items():
-        if (count := _length(spec.get(field))) > most:
-            yield _Excess(field, count, most)
+        yield field, _length(spec.get(field)), most
     # From here on every list is short, except those of plans.
     entries = 0
     for field, count in _below(spec):
         entries += count
-        if entries > ENTRIES_IN_ALL:
-            yield _Excess(field, entries, ENTRIES_IN_ALL)
+        yield field, entries, ENTRIES_IN_ALL
     # And from here on those of plans are short enough to be counted.
     for name, plan in _plans(spec):
         steps = sum(_length(phase.get("steps")) for phase in _objects(plan.get("phases")))
-        if steps > PLAN_STEPS:
-            yield _Excess("plans.phases.steps", steps, PLAN_STEPS, name)
+        yield f"plans[{shown_name(name)}].phases.steps", steps, PLAN_STEPS
     together = {
         "plans.phases": PHASES_IN_ALL,
         "plans.phases.steps": STEPS_IN_ALL,
@@ -127,8 +105,7 @@ def _exceeded(spec: _Spec) -> Iterator[_Excess]:
         if field in sums:
             sums[field] += count
     for field, most in together.items():
-        if sums[field] > most:
-            yield _Excess(field, sums[field], most)
+        yield field, sums[field], most
 
 
 def _below(spec: _Spec) -> Iterator[tuple[str, int]]:
@@ -141,19 +118,15 @@ def _below(spec: _Spec) -> Iterator[tuple[str, int]]:
         yield "tasks.spec.pipe", _length(own.get("pipe"))
     for _, plan in _plans(spec):
         yield "plans.phases", _length(plan.get("phases"))
-    for phase in _phases(spec):
-        yield "plans.phases.steps", _length(phase.get("steps"))
-        for step in _objects(phase.get("steps")):
-            yield "plans.phases.steps.tasks", _length(step.get("tasks"))
+    for _, plan in _plans(spec):
+        for phase in _objects(plan.get("phases")):
+            yield "plans.phases.steps", _length(phase.get("steps"))
+            for step in _objects(phase.get("steps")):
+                yield "plans.phases.steps.tasks", _length(step.get("tasks"))
 
 
 def _plans(spec: _Spec) -> Iterator[tuple[str, _Spec]]:
     yield from ((name, _object(plan)) for name, plan in _object(spec.get("plans")).items())
-
-
-def _phases(spec: _Spec) -> Iterator[_Spec]:
-    for _, plan in _plans(spec):
-        yield from _objects(plan.get("phases"))
 
 
 def _object(value: object) -> _Spec:

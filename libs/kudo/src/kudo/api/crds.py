@@ -22,6 +22,8 @@ from kudo.api.operatorversion import Operator, OperatorVersion
 from kudo.api.wire import JsonObject
 
 _HEADER: Final = "# Generated from the models by `python -m kudo.api.crds`; do not edit.\n"
+# A structural schema has no references and no alternatives. A default would be written into the
+# objects that are stored.
 _DROPPED: Final = frozenset({"$defs", "$ref", "anyOf", "allOf", "default", "title"})
 _READY: Final = '.status.conditions[?(@.type=="Ready")]'
 

@@ -32,6 +32,7 @@ NO_RUN_TO_RETRY: Final = (
 NO_VERSION_NAMED: Final = "is empty; name the OperatorVersion to run"
 """What both the CRD and the rules of admission say."""
 
+# Each rule passes what is stored already: of an Instance that breaks one, all else can be changed.
 _STATUS_IS_KNOWN: dict[str, JsonValue] = {
     "rule": "!has(self.status) || self.status in ['', 'NEVER_RUN', 'PENDING', 'IN_PROGRESS', "
     "'ERROR', 'COMPLETE', 'FATAL_ERROR'] || oldSelf.?status.orValue('') == self.status",
@@ -239,9 +240,7 @@ class PlanStatus(ApiModel):
     status: str = Field("", description="State of the last run of the plan.")
     message: str | None = Field(None, description="Why the plan is in that state.")
     last_updated_timestamp: str | None = Field(
-        None,
-        description="When the state last changed.",
-        json_schema_extra=_TIME,
+        None, description="When the state last changed.", json_schema_extra=_TIME
     )
     started_at: str | None = Field(
         None, description="When the last run began.", json_schema_extra=_TIME
@@ -372,8 +371,7 @@ class LastRun(ApiModel):
         "parameters that the run began with.",
     )
     version: str | None = Field(
-        None,
-        description="The OperatorVersion, as `namespace/name`, that the run began with.",
+        None, description="The OperatorVersion, as `namespace/name`, that the run began with."
     )
     previous_operator_version: ObjectReference | None = Field(
         None,
@@ -381,8 +379,7 @@ class LastRun(ApiModel):
         "new version is COMPLETE: the Instance may go back to it.",
     )
     service_account_name: str | None = Field(
-        None,
-        description="ServiceAccount that the run acts as; none if it acts as the reconciler.",
+        None, description="ServiceAccount that the run acts as; none if it acts as the reconciler."
     )
 
 

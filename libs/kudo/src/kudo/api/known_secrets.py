@@ -41,9 +41,7 @@ _REFERENCES: Final = frozenset(
     }
 )
 
-NAMED: Final = "|".join(
-    (*(re.sub("key$", "[-_]?key", part) for part in _ANYWHERE), r"\bpwd"),
-)
+NAMED: Final = "|".join((*(re.sub("key$", "[-_]?key", part) for part in _ANYWHERE), r"\bpwd"))
 """Pattern of such a part in a text."""
 NOT_REFERENCED: Final = rf"(?!s?[-_]?(?:{'|'.join(sorted(_REFERENCES))})\b)"
 """Pattern of what does not follow it: the last word of a reference."""
@@ -148,6 +146,7 @@ class KnownValues:
         if len(value) < _SHORTEST or value in self._public or value in self._values:
             return
         if value == MARK:
+            # What is collected may be redacted already.
             return
         if len(self._values) >= MOST_VALUES:
             self.overflow = True
@@ -172,6 +171,7 @@ class KnownValues:
 
 def _forms_of(value: str) -> Iterator[str]:
     yield value
+    # JSON, URLs and base64 write it in other characters.
     yield json.dumps(value)[1:-1]
     yield json.dumps(value, ensure_ascii=False)[1:-1]
     yield quote(value, safe="")

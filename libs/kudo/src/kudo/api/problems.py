@@ -61,6 +61,7 @@ def first_problems(problems: Iterable[Problem], *, beside: int = 0) -> tuple[Pro
     """
     remaining = iter(problems)
     first = tuple(islice(remaining, MOST_PROBLEMS))
+    # Counted and not kept: one request may have a hundred thousand.
     more = beside + sum(1 for _ in remaining)
     if not more:
         return first

@@ -157,6 +157,7 @@ def _message(message: str, causes: tuple[Cause, ...], sent: JsonObject) -> str:
 def _causes(words: ErrorText) -> Iterator[Cause]:
     """Yield the causes that the API server itself found, without values."""
     if _by_admission(words.message):
+        # Webhooks and policies may quote anything in theirs.
         return
     for cause in words.causes[:_MOST_FIELDS]:
         if cause.reason == _CONFLICT and (manager := _MANAGER.match(cause.message[:_READ])):
@@ -211,6 +212,7 @@ def _name_at(node: Json, text: str, at: int) -> str | None:
     """Return the longest name of a mapping's field that stands at a place of a text."""
     if not isinstance(node, dict):
         return None
+    # The longest first, as keys contain dots: `a.b` may stand beside `a`.
     for end in range(min(at + _LONGEST_NAME, len(text) - 1), at, -1):
         if text[end] in ".:[" and text[at:end] in node:
             return text[at:end]
@@ -228,6 +230,7 @@ def _no_base64(sent: JsonObject) -> list[str]:
 def _is_base64(value: Json) -> bool:
     if not isinstance(value, str):
         return value is None
+    # Go's decoder skips the ends of lines, Python's does not.
     try:
         base64.b64decode(value.replace("\r", "").replace("\n", ""), validate=True)
     except (binascii.Error, ValueError):

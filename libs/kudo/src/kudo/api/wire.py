@@ -25,8 +25,4 @@ class ExecutionStatus(StrEnum):
 
     @property
     def running(self) -> bool:
-        return self in {
-            ExecutionStatus.PENDING,
-            ExecutionStatus.IN_PROGRESS,
-            ExecutionStatus.ERROR,
-        }
+        return self in {ExecutionStatus.PENDING, ExecutionStatus.IN_PROGRESS, ExecutionStatus.ERROR}

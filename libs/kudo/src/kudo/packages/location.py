@@ -94,6 +94,7 @@ class FolderLocation:
     limits: PackageLimits = DEFAULT_LIMITS
 
     def place(self, path: str) -> str:
+        # Without links: two paths to one folder are one package.
         return os.path.realpath(self.folder / path)
 
     def locate(self, path: str) -> Located:
@@ -120,6 +121,7 @@ class ArchiveLocation:
         parts = self._resolved(path)
         inside = "/".join(parts)
         if inside.endswith(ARCHIVE_SUFFIX) and inside in self.files.files:
+            # An archive in the archive: its own paths cannot leave it.
             origin = f"{self.files.origin}/{inside}"
             files = read_archive(self.files.files[inside], origin, self.limits)
             return Located(parse_package(files), ArchiveLocation(files, (), self.limits))
@@ -175,6 +177,7 @@ class PackedLocation:
         located = self._of(path).locate(path)
         inner = located.location
         if isinstance(inner, ArchiveLocation) and inner.files is self.archive.files:
+            # What this package names may be beside the folder again.
             return Located(located.package, PackedLocation(inner, self.root))
         return located
 

@@ -51,9 +51,7 @@ class OperatorFile(ApiModel):
         "(`spec.prune`).",
     )
     maintainers: tuple[Maintainer, ...] = Field(
-        (),
-        description="Who maintains the package.",
-        json_schema_extra=at_most(bounds.MAINTAINERS),
+        (), description="Who maintains the package.", json_schema_extra=at_most(bounds.MAINTAINERS)
     )
     tasks: tuple[Task, ...] = Field(
         (),

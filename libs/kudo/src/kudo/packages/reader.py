@@ -71,6 +71,7 @@ def parse_package(files: PackageFiles) -> Package:
         InvalidInput: a file is missing or not what it should be; all such problems are named.
     """
     problems: list[Problem] = []
+    # Without one of them nothing else can be said of the package.
     for name in (OPERATOR_FILE, PARAMETERS_FILE):
         if name not in files.files:
             message = f"operator package missing {name} in {files.origin}{_hint(name, files)}"
@@ -95,6 +96,7 @@ def _hint(name: str, files: PackageFiles) -> str:
     misnamed = name.replace(".yaml", ".yml")
     if misnamed in files.files:
         return f"; rename {misnamed} to {name}"
+    # `tar czf db.tgz db` packs the folder itself.
     below = [path for path in files.files if path.endswith(f"/{name}") and path.count("/") == 1]
     if len(below) == 1:
         folder = posixpath.dirname(below[0])

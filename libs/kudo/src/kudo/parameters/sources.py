@@ -122,6 +122,7 @@ def with_plain_booleans(booleans: Collection[str], values: Mapping[str, str]) ->
     return plain
 
 
+# Integers of Go's int64 and uint64, which YAML numbers are read as.
 _WHOLE_NUMBERS = range(-(2**63), 2**64)
 
 

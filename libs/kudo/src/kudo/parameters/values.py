@@ -105,6 +105,7 @@ class FullReader:
             return fault
         self.spent = True
         if not self._known:
+            # It is the first one, so it exceeds the limit alone.
             return fault
         return Fault(_WITH_OTHERS + fault.detail, fault.limit, together=True)
 
@@ -227,6 +228,7 @@ class Checker:
 
     def learn(self, faults: Iterable[Fault | None]) -> None:
         """Take the answer of a worker for the pending values, in their order."""
+        # The worker ends at the first value that exceeds a shared limit, so answers may be fewer.
         settled = dict(zip(self._pending, faults, strict=False))
         for value, fault in settled.items():
             if fault is not None and fault.together:

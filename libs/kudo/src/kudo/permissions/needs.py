@@ -63,6 +63,7 @@ def needs_of(
     """
     tree = _Tree(versions, expired or (lambda: False))
     tree.add(version, instance)
+    # Level by level: if there are too many, those left out are the deepest.
     while tree.waiting:
         tree.add(*tree.waiting.pop(0))
     return tree.needs
@@ -167,6 +168,7 @@ class _Plans:
                 sources=(f"{self._operator()}objects block the deletion of their Instance",),
             )
             self.needs.namespaced.append(rule)
+        # With other values of parameters a template may render to other kinds.
         for (template, action), kinds in rendered.items():
             self._add_named(template, action, kinds)
 

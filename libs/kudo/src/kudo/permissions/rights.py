@@ -88,6 +88,7 @@ def rights_of(needs: Needs, served: Lookup) -> Rights:
 
 def _resource(kind: Kind, needs: Needs, served: Lookup) -> Served:
     modern = successor(kind)
+    # Templates may name a version that the cluster no longer serves.
     for candidate in filter(None, (kind, modern)):
         if candidate in served:
             return served[candidate]

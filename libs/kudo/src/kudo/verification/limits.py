@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from kudo.api import Phase, Plan, Step, Task
-from kudo.api.durations import ADVICE, DurationError, seconds_of
 from kudo.api.task_kinds import kind_of
+from kudo.api.times import ADVICE, DurationError, seconds_of
 from kudo.packages.model import Package
 from kudo.verification.finding import Finding, Place, at_plan, at_task, error, warning
 

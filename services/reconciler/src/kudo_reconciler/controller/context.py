@@ -8,8 +8,8 @@ from typing import Final, Protocol, TypeVar
 from kudo.admission.revalidation import Revalidation
 from kudo.admission.tenancy import Tenancy, is_granted, lacks_grant
 from kudo.api import Instance, InstanceStatus, OperatorVersion
-from kudo.api.moments import rfc3339
 from kudo.api.names import FINALIZER_CLEANUP, FINALIZER_CLUSTER_RESOURCES
+from kudo.api.times import rfc3339
 from kudo.jobs import check as check_job
 from kudo.parameters.values import Check, Checker, CheckResults
 from kudo.plans.runs.conditions import Situation

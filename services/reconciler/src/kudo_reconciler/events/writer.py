@@ -34,8 +34,8 @@ from kubeio.kinds import EVENTS
 from kubeio.names import MAX_SUBDOMAIN, is_subdomain
 from kudo.api import ExecutionStatus, Instance, JsonObject, names
 from kudo.api.identity import InstanceIdentity, identity
-from kudo.api.moments import rfc3339
 from kudo.api.problems import abridged
+from kudo.api.times import rfc3339
 from kudo.plans.runs.history import EndedRun, ended_since
 from kudo_reconciler.common.clock import Clock, loop_seconds
 from kudo_reconciler.common.concurrency import paced

@@ -18,8 +18,8 @@ from functools import partial
 from kubeio.client import Client
 from kubeio.leader_election.elector import NotLeading
 from kudo.api import ExecutionStatus, Instance, InstanceStatus, OperatorVersion, Plan, PlanStatus
-from kudo.api.moments import rfc3339
 from kudo.api.task_kinds import FatalTaskError, TaskError, TaskPath
+from kudo.api.times import rfc3339
 from kudo.plans.execution import (
     Intent,
     Passing,

@@ -19,8 +19,7 @@ from kudo.api import (
     StepStatus,
     TaskStatus,
 )
-from kudo.api.durations import seconds_of
-from kudo.api.moments import moment
+from kudo.api.times import moment, seconds_of
 from kudo.plans.execution import phases_of, status_of, steps_of_entry
 from kudo.plans.runs.history import DEFAULT_LIMIT
 from tests.unit.kudo.plans.runs.writes import Write, steps_of

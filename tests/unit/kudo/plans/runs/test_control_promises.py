@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kudo.api import Instance, JsonObject, OperatorVersion
-from kudo.api.moments import moment
+from kudo.api.times import moment
 from tests.unit.kudo.plans.runs import control_promises as promises
 from tests.unit.kudo.plans.runs.control_promises import HIDDEN, PROMISES, passed_limits
 from tests.unit.kudo.plans.runs.writes import Record, Write

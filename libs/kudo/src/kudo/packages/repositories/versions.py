@@ -65,11 +65,7 @@ def _prerelease(text: str) -> str:
 
 
 def choose(
-    index: Index,
-    name: str,
-    *,
-    operator_version: str = "",
-    app_version: str = "",
+    index: Index, name: str, *, operator_version: str = "", app_version: str = ""
 ) -> IndexEntry:
     """Return the newest version of a package that fits; a pre-release only if a version is named.
 
@@ -100,6 +96,7 @@ def choose(
     if not fitting:
         with_app = f" with appVersion {app_version}" if app_version else ""
         raise _failure(name, f"{missing}{with_app}; there are {_shown(entries)}")
+    # What was withdrawn stays in the index, so that an error can say so.
     offered = [entry for entry in fitting if not entry.removed]
     if not offered:
         text = f"{missing}: {_shown(fitting)} was removed from the repository"

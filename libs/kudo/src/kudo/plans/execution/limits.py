@@ -9,8 +9,8 @@ from enum import StrEnum
 from typing import Final
 
 from kudo.api import OperatorVersion, Plan, Task
-from kudo.api.durations import ADVICE, DurationError, seconds_of
 from kudo.api.problems import InvalidInput, Problem, first_problems, shown_name
+from kudo.api.times import ADVICE, DurationError, seconds_of
 
 DEFAULT_FIELD: Final = "spec.planTimeout"
 """Field of an Instance: the timeout of plans that set none."""

@@ -11,8 +11,8 @@ from datetime import datetime
 from typing import Final
 
 from kudo.api import ExecutionStatus, Plan, PlanStatus, StepStatus, TaskStatus
-from kudo.api.moments import moment
 from kudo.api.problems import shown, shown_name
+from kudo.api.times import moment
 from kudo.plans.execution.entries import StepRef, fail, phases_of, record, status_of, step_of
 from kudo.plans.execution.limits import DEFAULT_FIELD, Limit, LimitKey, LimitKind, Limits
 

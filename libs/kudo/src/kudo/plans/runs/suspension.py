@@ -16,7 +16,7 @@ from kudo.api import (
     StepStatus,
     TaskStatus,
 )
-from kudo.api.moments import moment, rfc3339
+from kudo.api.times import moment, rfc3339
 from kudo.plans.execution import status_of
 
 RESUMED: Final = "Resumed"

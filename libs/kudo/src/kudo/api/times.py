@@ -1,8 +1,12 @@
-"""Durations of limits, as Go's `time.ParseDuration` reads them: `90s`, `10m`, `1h30m`."""
+"""Durations of limits and moments of statuses, as texts.
 
+Durations are what Go's `time.ParseDuration` reads: `90s`, `10m`, `1h30m`. Moments are RFC 3339 in
+UTC and whole seconds, as of metav1.Time.
+"""
+
+from datetime import UTC, datetime
 from typing import Final
 
-from gotemplate import durations
 from kudo.api import bounds
 from kudo.api.problems import shown
 
@@ -24,6 +28,9 @@ def seconds_of(text: str) -> float:
     """
     if len(text) > bounds.DURATION:
         raise DurationError(f"it is longer than {bounds.DURATION} characters")
+    # Imported here: most who read times need no template engine.
+    from gotemplate import durations
+
     try:
         nanoseconds = durations.parse(text)
     except durations.DurationError as error:
@@ -31,3 +38,17 @@ def seconds_of(text: str) -> float:
     if nanoseconds <= 0:
         raise DurationError(f"{durations.quote(text)} is not more than zero")
     return nanoseconds / durations.SECOND
+
+
+def rfc3339(at: datetime) -> str:
+    """Return a moment as text; fractions of a second are cut."""
+    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def moment(text: str | None) -> datetime | None:
+    """Return the moment that a status names; None if it names none, or one without a zone."""
+    try:
+        parsed = datetime.fromisoformat(text or "")
+    except ValueError:
+        return None
+    return None if parsed.tzinfo is None else parsed

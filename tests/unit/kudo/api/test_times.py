@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kudo.api import Task
-from kudo.api.durations import DurationError, seconds_of
+from kudo.api.times import DurationError, seconds_of
 
 
 def test_a_duration_is_read_as_go_reads_it() -> None:
