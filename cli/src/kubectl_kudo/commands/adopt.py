@@ -1,6 +1,7 @@
 """`kubectl kudo adopt`: has the reconciler record what an Instance owns."""
 
-from kubectl_kudo.instances.requests import Upkeep, events_of, message_since, request, until_done
+from kubectl_kudo.instances.requests import Maintenance
+from kubectl_kudo.reading.events import events_of, message_since
 from kubectl_kudo.reading.instance_state import flags_of
 from kubectl_kudo.reading.inventory import recorded
 from kubectl_kudo.reading.runs import key_of
@@ -10,7 +11,7 @@ from kubectl_kudo.session.errors import CliError
 from kubectl_kudo.session.session import Session, in_session
 from kudo.api.names import ANNOTATION_ADOPT_REQUESTED
 
-ADOPT = Upkeep("adopt", ANNOTATION_ADOPT_REQUESTED)
+ADOPT = Maintenance("adopt", ANNOTATION_ADOPT_REQUESTED)
 _ADOPTED = "InventoryAdopted"
 
 
@@ -54,26 +55,28 @@ async def adopt(session: Session, args: Args) -> None:
     """
     instance = await session.existing_instance(args.instance)
     key = key_of(instance)
-    known = await recorded(session, instance)
-    if not known.served:
+    inventory = await recorded(session, instance)
+    if not inventory.served:
         # The reconciler of an older release would leave the request on the Instance for ever.
-        raise CliError(f"nothing can be recorded: {known.problem}")
+        raise CliError(f"nothing can be recorded: {inventory.problem}")
     before = await events_of(session, instance, _ADOPTED) if args.wait else None
-    instance = await request(session, instance, ADOPT)
+    instance = await ADOPT.request(session, instance)
     session.report.say("it only reads and records: no object is changed or deleted")
     if session.report.dry:
         return
     if not args.wait:
         session.report.say(f"see the result: kubectl kudo get objects {flags_of(key)}")
         return
-    await until_done(session, instance, ADOPT, limit=args.wait_time)
-    told = await message_since(session, instance, _ADOPTED, before)
-    if told:
-        session.report.say(told)
-    known = await recorded(session, instance)
-    if known.record is None:
-        session.report.say(f"instance {key} has no Inventory: {known.problem or 'it owns nothing'}")
+    await ADOPT.until_done(session, instance, limit=args.wait_time)
+    # Only the event names the kinds that could not be listed.
+    message = await message_since(session, instance, _ADOPTED, before)
+    if message:
+        session.report.say(message)
+    inventory = await recorded(session, instance)
+    if inventory.record is None:
+        why = inventory.problem or "it owns nothing"
+        session.report.say(f"instance {key} has no Inventory: {why}")
         return
-    count, state = len(known.record), "complete" if known.complete else "not complete"
+    count, state = len(inventory.record), "complete" if inventory.complete else "not complete"
     plural = "" if count == 1 else "s"
     session.report.say(f"instance {key} has {count} object{plural} on record; it is {state}")

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from kubectl_kudo.completion.line import Expected, Kind, Line, of_argument, of_flag, read
+from kubectl_kudo.completion.line import Expected, Line, NameKind, of_argument, of_flag, read
 from kubectl_kudo.session.command import Command, Group
 from kubectl_kudo.session.errors import describe
 from kubectl_kudo.session.terminal import word
@@ -24,7 +24,7 @@ NO_FILES = 4
 FOLDERS = 16
 _SECONDS = 4
 """After that the process ends whatever holds it, such as a name server that does not answer."""
-_BY_FILES = {Kind.FILE: 0, Kind.PACKAGE_FILE: 0, Kind.FOLDER: FOLDERS}
+_BY_FILES = {NameKind.FILE: 0, NameKind.PACKAGE_FILE: 0, NameKind.FOLDER: FOLDERS}
 """Directives for what the shell completes itself."""
 
 
@@ -145,13 +145,13 @@ def _values(line: Line, expected: Expected, current: str) -> Answer:
         return Answer(_words(expected))
     if expected in _BY_FILES:
         return Answer(directive=_BY_FILES[expected])
-    if expected is Kind.PACKAGE and current.startswith((".", "/", "~")):
+    if expected is NameKind.PACKAGE and current.startswith((".", "/", "~")):
         return Answer(directive=0)
     # This imports the client and the models, which takes longer than all the rest; words, flags and
     # files, which are completed most often, need neither.
     from kubectl_kudo.completion.names import names
 
-    directive = 0 if expected is Kind.PACKAGE else NO_FILES
+    directive = 0 if expected is NameKind.PACKAGE else NO_FILES
     found = names(expected, line, current, without=frozenset(line.arguments))
     return Answer([Candidate(*one) for one in found], directive)
 

@@ -1,10 +1,10 @@
 """`kubectl kudo prune`: has the reconciler delete the orphans of an Instance."""
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
-from kubectl_kudo.instances.requests import Upkeep, request, until_done
+from kubectl_kudo.instances.requests import Maintenance
 from kubectl_kudo.reading.instance_state import flags_of
 from kubectl_kudo.reading.inventory import (
     Condition,
@@ -28,7 +28,7 @@ from kudo.api.names import ANNOTATION_PRUNE_REQUESTED
 from kudo.objects.inventory.orphans import in_order, why_kept
 from kudo.objects.inventory.record import Place
 
-PRUNE = Upkeep("prune", ANNOTATION_PRUNE_REQUESTED)
+PRUNE = Maintenance("prune", ANNOTATION_PRUNE_REQUESTED)
 
 
 def run(args: Args) -> None:
@@ -41,15 +41,24 @@ def run(args: Args) -> None:
     """
     seen: list[Orphans] = []
     in_session(args, lambda session: _look(session, args, seen))
-    (found,) = seen
-    if not found.going:
+    (orphans,) = seen
+    if not orphans.going:
         return
-    if found.undecided:
-        raise CliError(f"nothing is deleted: {found.undecided}")
+    if orphans.undecided:
+        raise CliError(f"nothing is deleted: {orphans.undecided}")
     # Between two sessions: reading a line would hold the event loop, and ctrl-C with it.
     if args.dry_run == NONE and not args.yes:
-        _ask(len(found.going))
-    in_session(args, lambda session: _delete(session, args, found))
+        if not sys.stdin.isatty():
+            raise UsageError(
+                "'prune' asks for confirmation, and stdin is not a terminal: give --yes; "
+                "--dry-run=client shows what would be deleted"
+            )
+        count = len(orphans.going)
+        objects = "this object" if count == 1 else f"these {count} objects"
+        print(f"Delete {objects}? [y/N] ", end="", file=sys.stderr, flush=True)
+        if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
+            raise CliError("nothing was deleted")
+    in_session(args, lambda session: _delete(session, args, orphans))
 
 
 COMMAND = Command(
@@ -98,9 +107,9 @@ class Orphans:
     """
 
     instance: JsonObject
-    going: tuple[Live, ...] = ()
-    doubts: Mapping[Place, str] = field(default_factory=dict)
-    staying: tuple[tuple[Live, str], ...] = ()
+    going: tuple[Live, ...]
+    doubts: Mapping[Place, str]
+    staying: tuple[tuple[Live, str], ...]
     undecided: str = ""
 
     def identities(self) -> frozenset[tuple[str, str]]:
@@ -112,26 +121,30 @@ class Orphans:
 
 async def _look(session: Session, args: Args, seen: list[Orphans]) -> None:
     instance = await session.existing_instance(args.instance)
-    known = await recorded(session, instance)
-    found = await _orphans(session, instance, known)
-    if found.going:
-        found = replace(found, undecided=await _undecided(session, instance))
-    seen.append(found)
-    _show(session, found, known)
+    inventory = await recorded(session, instance)
+    orphans = await _orphans(session, instance, inventory)
+    if orphans.going:
+        orphans = replace(orphans, undecided=await _undecided(session, instance))
+    seen.append(orphans)
+    _show(session, orphans, inventory)
 
 
-async def _orphans(session: Session, instance: JsonObject, known: Recorded) -> Orphans:
-    one = identity_of(instance)
-    found = await read_live(session.client, in_order(known.orphans()), health=False)
-    there = [live for live in found if live.condition is not Condition.MISSING]
-    sharers = LivingSharers(session.client)
-    known_of = [(live, *(await _why(live, one, sharers))) for live in there]
-    return Orphans(
-        instance,
-        tuple(live for live, why, _ in known_of if not why),
-        {live.entry.place: doubt for live, why, doubt in known_of if doubt and not why},
-        tuple((live, why) for live, why, _ in known_of if why),
-    )
+async def _orphans(session: Session, instance: JsonObject, inventory: Recorded) -> Orphans:
+    owner, sharers = identity_of(instance), LivingSharers(session.client)
+    going: list[Live] = []
+    doubts: dict[Place, str] = {}
+    staying: list[tuple[Live, str]] = []
+    for live in await read_live(session.client, in_order(inventory.orphans()), health=False):
+        if live.condition is Condition.MISSING:
+            continue
+        why, doubt = await _why(live, owner, sharers)
+        if why:
+            staying.append((live, why))
+            continue
+        going.append(live)
+        if doubt:
+            doubts[live.entry.place] = doubt
+    return Orphans(instance, tuple(going), doubts, tuple(staying))
 
 
 async def _undecided(session: Session, instance: JsonObject) -> str:
@@ -156,36 +169,37 @@ async def _undecided(session: Session, instance: JsonObject) -> str:
         return ""
 
 
-async def _why(live: Live, one: InstanceIdentity, sharers: LivingSharers) -> tuple[str, str]:
+async def _why(live: Live, owner: InstanceIdentity, sharers: LivingSharers) -> tuple[str, str]:
     """Return why pruning leaves an orphan, and why it may; both are empty if it deletes it."""
     if live.metadata is None:
         return "", live.message
     if not live.entry.cluster_scoped:
-        return why_kept(live.entry, live.metadata, one, shared_with=None), ""
-    sharing = await sharers.of(live.metadata, one)
-    return why_kept(live.entry, live.metadata, one, shared_with=sharing.living), sharing.doubt
+        return why_kept(live.entry, live.metadata, owner, shared_with=None), ""
+    sharing = await sharers.of(live.metadata, owner)
+    return why_kept(live.entry, live.metadata, owner, shared_with=sharing.living), sharing.doubt
 
 
-def _show(session: Session, found: Orphans, known: Recorded) -> None:
-    say, key = session.report.say, key_of(found.instance)
-    if known.record is None:
+def _show(session: Session, orphans: Orphans, inventory: Recorded) -> None:
+    say, key = session.report.say, key_of(orphans.instance)
+    if inventory.record is None:
         say(f"instance {key} has no record of what it owns, so no orphans are known")
-        talk(known.problem or f"Record it: kubectl kudo adopt {flags_of(key)}")
+        talk(inventory.problem or f"Record it: kubectl kudo adopt {flags_of(key)}")
         return
-    if not found.going and not found.staying:
+    if not orphans.going and not orphans.staying:
         say(f"instance {key} has no orphans")
         return
-    _list(session, f"orphans of instance {key} to delete:", _going(found))
-    staying = (f"{_named(live)}: {why}" for live, why in found.staying)
-    _list(session, f"orphans of instance {key} that stay:", staying)
-    if not found.going:
+    going = [f"orphans of instance {key} to delete:"]
+    for live in orphans.going:
+        doubt = orphans.doubts.get(live.entry.place, "")
+        unless = f", unless KUDO has to keep it: {printable(doubt, 200)}" if doubt else ""
+        going.append(f"{_named(live)}{unless}")
+    staying = [f"{_named(live)}: {why}" for live, why in orphans.staying]
+    if orphans.going:
+        say("\n  ".join(going))
+    if staying:
+        say("\n  ".join([f"orphans of instance {key} that stay:", *staying]))
+    if not orphans.going:
         say("there is nothing to delete")
-
-
-def _list(session: Session, heading: str, lines: Iterable[str]) -> None:
-    found = list(lines)
-    if found:
-        session.report.say("\n  ".join([heading, *found]))
 
 
 def _named(live: Live) -> str:
@@ -194,51 +208,29 @@ def _named(live: Live) -> str:
     return printable(f"{entry.place}{by}")
 
 
-def _going(found: Orphans) -> Iterable[str]:
-    for live in found.going:
-        doubt = found.doubts.get(live.entry.place, "")
-        unless = f", unless KUDO has to keep it: {printable(doubt, 200)}" if doubt else ""
-        yield f"{_named(live)}{unless}"
-
-
-def _ask(count: int) -> None:
-    if not sys.stdin.isatty():
-        raise UsageError(
-            "'prune' asks for confirmation, and stdin is not a terminal: give --yes; "
-            "--dry-run=client shows what would be deleted"
-        )
-    objects = "this object" if count == 1 else f"these {count} objects"
-    print(f"Delete {objects}? [y/N] ", end="", file=sys.stderr, flush=True)
-    if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
-        raise CliError("nothing was deleted")
-
-
 async def _delete(session: Session, args: Args, agreed: Orphans) -> None:
     """Request the deletion, if what would be deleted is what was shown."""
     instance = await session.existing_instance(args.instance)
-    found = await _orphans(session, instance, await recorded(session, instance))
-    if not found.identities() <= agreed.identities():
+    orphans = await _orphans(session, instance, await recorded(session, instance))
+    # The request names no objects: the reconciler deletes all orphans that it finds.
+    if not orphans.identities() <= agreed.identities():
         raise CliError("nothing was deleted: the orphans changed meanwhile; run the command again")
-    instance = await request(session, instance, PRUNE)
+    instance = await PRUNE.request(session, instance)
     if session.report.dry:
         return
     if not args.wait:
         flags = flags_of(key_of(instance))
         session.report.say(f"see what is left: kubectl kudo get objects {flags}")
         return
-    await until_done(session, instance, PRUNE, limit=args.wait_time)
-    await _tell(session, instance, agreed.going)
+    await PRUNE.until_done(session, instance, limit=args.wait_time)
+    owner, sharers = identity_of(instance), LivingSharers(session.client)
+    after = await read_live(session.client, [live.entry for live in agreed.going], health=False)
+    for before, live in zip(agreed.going, after, strict=True):
+        session.report.say(await _end(before, live, owner, sharers))
 
 
-async def _tell(session: Session, instance: JsonObject, asked: Sequence[Live]) -> None:
-    """Print which of the objects are gone; one that was created again has another uid."""
-    one, sharers = identity_of(instance), LivingSharers(session.client)
-    after = await read_live(session.client, [live.entry for live in asked], health=False)
-    for before, live in zip(asked, after, strict=True):
-        session.report.say(await _end(before, live, one, sharers))
-
-
-async def _end(before: Live, live: Live, one: InstanceIdentity, sharers: LivingSharers) -> str:
+async def _end(before: Live, live: Live, owner: InstanceIdentity, sharers: LivingSharers) -> str:
+    """Return what became of an orphan; one that was created again has another uid."""
     named = printable(str(live.entry.place))
     if live.condition is Condition.MISSING:
         return f"{named} deleted"
@@ -248,7 +240,7 @@ async def _end(before: Live, live: Live, one: InstanceIdentity, sharers: LivingS
         return f"{named} deleted; an object of this name was created since"
     if "deletionTimestamp" in (live.metadata or {}):
         return f"{named} is being deleted"
-    why, doubt = await _why(live, one, sharers)
+    why, doubt = await _why(live, owner, sharers)
     return f"{named} stays: {why or doubt or 'see the events of the instance'}"
 
 

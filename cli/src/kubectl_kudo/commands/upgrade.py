@@ -13,7 +13,6 @@ from pydantic import ValidationError
 
 from kubectl_kudo.accounts.giving import Giving
 from kubectl_kudo.commands.update import update
-from kubectl_kudo.instances.unused import version_key
 from kubectl_kudo.instances.version_changes import (
     Steps,
     check_newer,
@@ -32,7 +31,7 @@ from kubectl_kudo.packages.install_set import (
 from kubectl_kudo.packages.installation import Installation, described
 from kubectl_kudo.packages.installed import find_installed, with_dependencies
 from kubectl_kudo.packages.sources import found
-from kubectl_kudo.reading.instance_state import flags_of
+from kubectl_kudo.reading.instance_state import flags_of, version_key
 from kubectl_kudo.reading.outcome import outcome_of_present, present_run, triggered, triggered_plan
 from kubectl_kudo.screens.waiting import wait_and_show
 from kubectl_kudo.session.arguments import (

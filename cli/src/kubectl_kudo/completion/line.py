@@ -11,7 +11,7 @@ from kudo.api.task_kinds import KINDS
 from kudo.parameters.types import TYPES
 
 
-class Kind(enum.Enum):
+class NameKind(enum.Enum):
     """What a word names, so that the names that exist can be offered."""
 
     CONTEXT = enum.auto()
@@ -34,29 +34,29 @@ class Kind(enum.Enum):
     """A name in a repository."""
 
 
-Expected = Kind | tuple[str, ...] | None
+Expected = NameKind | tuple[str, ...] | None
 """A kind of names, or the words that there are, or None for any text."""
 
 _OUTPUTS = ("json", "yaml")
 _SHOWN = ("json", "name", "table", "tree", "wide", "yaml")
 _FLAGS: dict[str, Expected] = {
-    "context": Kind.CONTEXT,
+    "context": NameKind.CONTEXT,
     "dry_run": DRY_RUN_MODES,
-    "instance": Kind.INSTANCE,
+    "instance": NameKind.INSTANCE,
     "kudo_image_pull_policy": ("Always", "IfNotPresent", "Never"),
-    "kudo_namespace": Kind.NAMESPACE,
-    "merge_repo": Kind.REPOSITORY,
-    "namespace": Kind.NAMESPACE,
+    "kudo_namespace": NameKind.NAMESPACE,
+    "merge_repo": NameKind.REPOSITORY,
+    "namespace": NameKind.NAMESPACE,
     "output": _OUTPUTS,
-    "output_directory": Kind.FOLDER,
-    "parameter": Kind.PARAMETER,
-    "plan": Kind.PLAN,
-    "repo": Kind.REPOSITORY,
+    "output_directory": NameKind.FOLDER,
+    "parameter": NameKind.PARAMETER,
+    "plan": NameKind.PLAN,
+    "repo": NameKind.REPOSITORY,
     "strategy": ("parallel", "serial"),
-    "url_repo": Kind.REPOSITORY,
+    "url_repo": NameKind.REPOSITORY,
 }
 """By the attribute of the flag."""
-_PLACEHOLDERS: dict[str, Expected] = {"file": Kind.FILE, "folder": Kind.FOLDER}
+_PLACEHOLDERS: dict[str, Expected] = {"file": NameKind.FILE, "folder": NameKind.FOLDER}
 """By the placeholder of the value, for all other flags."""
 _FLAGS_OF: dict[tuple[str, str], Expected] = {
     ("get", "output"): _SHOWN,
@@ -66,9 +66,9 @@ _FLAGS_OF: dict[tuple[str, str], Expected] = {
     ("package render", "instance"): None,
     ("package verify", "output"): ("json", "sarif", "yaml"),
     ("plan history", "output"): ("json", "name", "table", "wide", "yaml"),
-    ("plan retry", "from"): Kind.STEP,
-    ("plan retry", "name"): Kind.PLAN,
-    ("plan trigger", "name"): Kind.PLAN,
+    ("plan retry", "from"): NameKind.STEP,
+    ("plan retry", "name"): NameKind.PLAN,
+    ("plan trigger", "name"): NameKind.PLAN,
     ("test", "list_matching"): ("name", "position"),
     ("test", "report"): ("json", "xml"),
     ("test", "report_granularity"): ("step", "test"),
@@ -77,25 +77,25 @@ _FLAGS_OF: dict[tuple[str, str], Expected] = {
 """By command and attribute, where that differs. What does not exist yet has no names to offer."""
 _ARGUMENTS: dict[str, tuple[Expected, ...]] = {
     "completion": (SHELLS,),
-    "describe": (("instance",), Kind.INSTANCE),
-    "get": (("all", "instances", "objects", "operators", "operatorversions"), Kind.OBJECT),
-    "install": (Kind.PACKAGE,),
-    "package create": (Kind.PACKAGE_FILE,),
-    "package docs": (Kind.PACKAGE_FILE,),
-    "package list parameters": (Kind.PACKAGE,),
-    "package list params": (Kind.PACKAGE,),
-    "package list plans": (Kind.PACKAGE,),
-    "package list tasks": (Kind.PACKAGE,),
-    "package render": (Kind.PACKAGE_FILE,),
-    "package verify": (Kind.PACKAGE,),
-    "repo add": (None, Kind.FOLDER),
-    "repo context": (Kind.REPOSITORY,),
-    "repo index": (Kind.FOLDER,),
-    "repo remove": (Kind.REPOSITORY,),
-    "repo serve": (Kind.FOLDER,),
-    "search": (Kind.SEARCHED,),
-    "test": (Kind.FOLDER,),
-    "upgrade": (Kind.PACKAGE,),
+    "describe": (("instance",), NameKind.INSTANCE),
+    "get": (("all", "instances", "objects", "operators", "operatorversions"), NameKind.OBJECT),
+    "install": (NameKind.PACKAGE,),
+    "package create": (NameKind.PACKAGE_FILE,),
+    "package docs": (NameKind.PACKAGE_FILE,),
+    "package list parameters": (NameKind.PACKAGE,),
+    "package list params": (NameKind.PACKAGE,),
+    "package list plans": (NameKind.PACKAGE,),
+    "package list tasks": (NameKind.PACKAGE,),
+    "package render": (NameKind.PACKAGE_FILE,),
+    "package verify": (NameKind.PACKAGE,),
+    "repo add": (None, NameKind.FOLDER),
+    "repo context": (NameKind.REPOSITORY,),
+    "repo index": (NameKind.FOLDER,),
+    "repo remove": (NameKind.REPOSITORY,),
+    "repo serve": (NameKind.FOLDER,),
+    "search": (NameKind.SEARCHED,),
+    "test": (NameKind.FOLDER,),
+    "upgrade": (NameKind.PACKAGE,),
 }
 _MANY = {"get", "repo remove", "test"}
 """Commands that take any number of arguments of the last kind."""
@@ -117,7 +117,7 @@ def of_flag(command: str, flag: Flag) -> Expected:
 def of_argument(command: Command, number: int) -> Expected:
     """Return what the positional argument with a number, from 0, is; None if it takes no more."""
     if command.names_instance:
-        return Kind.INSTANCE if number == 0 else None
+        return NameKind.INSTANCE if number == 0 else None
     kinds = _ARGUMENTS.get(command.name, ())
     if number < len(kinds):
         return kinds[number]

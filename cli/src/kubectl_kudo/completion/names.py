@@ -8,7 +8,7 @@ from collections.abc import Coroutine, Iterator
 from contextlib import aclosing
 from typing import Any, Final, TypeVar
 
-from kubectl_kudo.completion.line import Kind, Line
+from kubectl_kudo.completion.line import Line, NameKind
 from kubectl_kudo.reading.runs import entries, last_executed, status_of
 from kubectl_kudo.repositories.home import home_folder, load_settings
 from kubectl_kudo.repositories.urls import shown_place
@@ -30,7 +30,7 @@ _MOST: Final = 500
 _Result = TypeVar("_Result")
 
 
-def names(kind: Kind, line: Line, current: str, *, without: frozenset[str]) -> list[Name]:
+def names(kind: NameKind, line: Line, current: str, *, without: frozenset[str]) -> list[Name]:
     """Return the names of a kind, sorted; none where they cannot be read in time.
 
     Args:
@@ -53,22 +53,22 @@ def names(kind: Kind, line: Line, current: str, *, without: frozenset[str]) -> l
     return sorted(item for item in _names(kind, args, current) if item[0] not in without)
 
 
-def _names(kind: Kind, args: Args, current: str) -> list[Name]:
+def _names(kind: NameKind, args: Args, current: str) -> list[Name]:
     match kind:
-        case Kind.CONTEXT:
+        case NameKind.CONTEXT:
             return [(name, "") for name in context_names(args.kubeconfig or None)]
-        case Kind.REPOSITORY:
+        case NameKind.REPOSITORY:
             repositories = load_settings(home_folder(args)).all()
             return [(printable(each.name), shown_place(each)) for each in repositories]
-        case Kind.PLAN | Kind.PARAMETER:
+        case NameKind.PLAN | NameKind.PARAMETER:
             reading = _spec_of_package(args) if args.arguments else _spec_of_instance(args)
             spec = _in_time(reading) or {}
-            if kind is Kind.PLAN:
+            if kind is NameKind.PLAN:
                 return [(name, "") for name in spec.get("plans") or {}]
             return list(_assignments(spec, current))
-        case Kind.PACKAGE | Kind.SEARCHED:
+        case NameKind.PACKAGE | NameKind.SEARCHED:
             items = _in_time(_packages(args))
-        case Kind.STEP:
+        case NameKind.STEP:
             items = _in_time(_steps_of_run(args))
         case _:
             items = _in_time(_objects(kind, args, current))
@@ -107,14 +107,14 @@ def _short(text: str) -> str:
     return line if len(line) <= _DESCRIPTION else f"{line[: _DESCRIPTION - 1]}…"
 
 
-async def _objects(kind: Kind, args: Args, prefix: str) -> list[Name]:
+async def _objects(kind: NameKind, args: Args, prefix: str) -> list[Name]:
     """Return the names of objects; those of Instances with their OperatorVersions."""
     match kind:
-        case Kind.NAMESPACE:
+        case NameKind.NAMESPACE:
             resource = NAMESPACES
-        case Kind.OBJECT if args.arguments[0] not in BY_WORD:
+        case NameKind.OBJECT if args.arguments[0] not in BY_WORD:
             return []
-        case Kind.OBJECT:
+        case NameKind.OBJECT:
             resource = BY_WORD[args.arguments[0]]
         case _:
             resource = INSTANCES

@@ -2,9 +2,10 @@
 
 import asyncio
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from kubectl_kudo.reading.instance_state import version_key
 from kubectl_kudo.session.arguments import NONE, Args
 from kubectl_kudo.session.errors import CliError, UsageError
 from kubectl_kudo.session.kinds import INSTANCES, OPERATOR_VERSIONS, OPERATORS
@@ -15,27 +16,20 @@ from kubeio.resource import Resource
 from kudo.api.task_kinds.kinds import KUDO_OPERATOR
 
 
-async def all_instances(session: Session, *, tell: bool = True) -> list[JsonObject]:
+async def all_instances(session: Session, *, quiet: bool = False) -> list[JsonObject]:
     """Return the Instances of all namespaces: they may use OperatorVersions of another one.
 
-    Without permission for that, returns those of the namespace, and says so unless `tell` is off.
+    Without permission for that, returns those of the namespace, and says so unless it is `quiet`.
     """
     try:
         return (await session.client.list(INSTANCES)).items
     except Forbidden:
-        if tell:
+        if not quiet:
             talk(
                 "You may not list the instances of other namespaces: whether one of them uses an "
                 f"operatorversion of namespace {session.namespace} is unknown."
             )
         return (await session.client.list(INSTANCES, namespace=session.namespace)).items
-
-
-def version_key(instance: JsonObject) -> tuple[str, str]:
-    """Return namespace and name of the OperatorVersion of an Instance."""
-    reference = (instance.get("spec") or {}).get("operatorVersion") or {}
-    namespace = reference.get("namespace") or instance["metadata"]["namespace"]
-    return str(namespace), str(reference.get("name") or "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +41,9 @@ class Unused:
 
     def objects(self) -> Iterator[tuple[Resource, JsonObject]]:
         """Yield all, the OperatorVersions before their Operators."""
-        yield from ((OPERATOR_VERSIONS, one) for one in self.versions)
-        yield from ((OPERATORS, one) for one in self.operators)
+        # Before, so that no OperatorVersion is ever without its Operator.
+        yield from ((OPERATOR_VERSIONS, version) for version in self.versions)
+        yield from ((OPERATORS, operator) for operator in self.operators)
 
 
 def uninstall_unused(args: Args) -> None:
@@ -58,39 +53,34 @@ def uninstall_unused(args: Args) -> None:
         UsageError: confirmation is needed, and stdin is not a terminal.
         CliError: the answer was no, or something changed meanwhile.
     """
-    seen: list[Unused] = []
-    in_session(args, lambda session: _look(session, seen))
-    (found,) = seen
-    names = [_described(kind, obj) for kind, obj in found.objects()]
+    objects: list[tuple[Resource, JsonObject]] = []
+
+    async def look(session: Session) -> None:
+        objects.extend((await find_unused(session)).objects())
+
+    in_session(args, look)
+    names = [_described(kind, obj) for kind, obj in objects]
     if not names:
         say(f"no operator or operatorversion is unused in namespace {namespace_of(args)}")
         return
     # Between two sessions: reading a line would hold the event loop, and ctrl-C with it.
     if args.dry_run == NONE and not args.yes:
-        _ask(names)
-    uids = {obj["metadata"]["uid"] for _, obj in found.objects()}
+        if not sys.stdin.isatty():
+            raise UsageError(
+                "'--all-unused' asks for confirmation, and stdin is not a terminal: give --yes; "
+                "--dry-run=client shows what would be deleted"
+            )
+        talk("\n  ".join(["No instance uses these:", *names]))
+        print("Delete them? [y/N] ", end="", file=sys.stderr, flush=True)
+        if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
+            raise CliError("nothing was deleted")
+    uids = {obj["metadata"]["uid"] for _, obj in objects}
     in_session(args, lambda session: _delete(session, uids))
-
-
-async def _look(session: Session, seen: list[Unused]) -> None:
-    seen.append(await find_unused(session))
-
-
-def _ask(names: Sequence[str]) -> None:
-    if not sys.stdin.isatty():
-        raise UsageError(
-            "'--all-unused' asks for confirmation, and stdin is not a terminal: give --yes; "
-            "--dry-run=client shows what would be deleted"
-        )
-    talk("\n  ".join(["No instance uses these:", *names]))
-    print("Delete them? [y/N] ", end="", file=sys.stderr, flush=True)
-    if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
-        raise CliError("nothing was deleted")
 
 
 async def _delete(session: Session, agreed: set[str]) -> None:
     changed = []
-    for kind, obj in (await find_unused(session, tell=False)).objects():
+    for kind, obj in (await find_unused(session, quiet=True)).objects():
         if obj["metadata"]["uid"] not in agreed:
             continue
         try:
@@ -106,12 +96,12 @@ async def _delete(session: Session, agreed: set[str]) -> None:
         raise CliError(f"not deleted, because it changed meanwhile: {', '.join(changed)}")
 
 
-async def find_unused(session: Session, *, tell: bool = True) -> Unused:
+async def find_unused(session: Session, *, quiet: bool = False) -> Unused:
     """Return what no Instance of any namespace uses in the namespace of the session.
 
     Args:
         session: The connection.
-        tell: Whether to say so if the Instances of other namespaces cannot be listed.
+        quiet: Whether not to say so if the Instances of other namespaces cannot be listed.
     """
     namespace = session.namespace
     # Instances last: one that was created meanwhile is seen, and its version stays.
@@ -119,7 +109,7 @@ async def find_unused(session: Session, *, tell: bool = True) -> Unused:
         session.client.list(OPERATOR_VERSIONS, namespace=namespace),
         session.client.list(OPERATORS, namespace=namespace),
     )
-    instances = await all_instances(session, tell=tell)
+    instances = await all_instances(session, quiet=quiet)
     used = {key[1] for key in map(version_key, instances) if key[0] == namespace}
     return unused(operators.items, versions.items, used)
 
@@ -135,23 +125,19 @@ def unused(
         used: Names of the OperatorVersions that Instances name. What their KudoOperator tasks need
             is used, too: a plan may create a child of it at any time.
     """
-    known = {_name(one): one for one in versions}
-    kept = _with_dependencies(used, known)
-    left = [known[name] for name in sorted(known.keys() - kept)]
-    of_kept = {_operator(known[name]) for name in kept}
-    rest = sorted((one for one in operators if _name(one) not in of_kept), key=_name)
-    return Unused(tuple(left), tuple(rest))
-
-
-def _with_dependencies(used: set[str], known: dict[str, JsonObject]) -> set[str]:
+    by_name = {_name(version): version for version in versions}
     kept: set[str] = set()
-    waiting = [name for name in used if name in known]
+    waiting = [name for name in used if name in by_name]
     while waiting:
         name = waiting.pop()
         if name not in kept:
             kept.add(name)
-            waiting += [one for one in known if _needs(known[name], known[one])]
-    return kept
+            waiting += [other for other in by_name if _needs(by_name[name], by_name[other])]
+    of_kept = {_operator(by_name[name]) for name in kept}
+    return Unused(
+        tuple(by_name[name] for name in sorted(by_name.keys() - kept)),
+        tuple(sorted((obj for obj in operators if _name(obj) not in of_kept), key=_name)),
+    )
 
 
 def _needs(version: JsonObject, other: JsonObject) -> bool:

@@ -12,9 +12,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import uuid4
 
-from kubectl_kudo.instances.unused import all_instances, version_key
+from kubectl_kudo.instances.unused import all_instances
 from kubectl_kudo.packages.installation import described
-from kubectl_kudo.reading.instance_state import flags_of
+from kubectl_kudo.reading.instance_state import flags_of, version_key
 from kubectl_kudo.reading.owned import names_below
 from kubectl_kudo.reading.runs import active, key_of
 from kubectl_kudo.session.errors import CliError, ExitCode, listed
@@ -28,19 +28,6 @@ from kudo.api import Instance, ObjectReference, OperatorVersion, PlanExecution
 from kudo.api.names import PLAN_DEPLOY
 from kudo.api.problems import Problem
 from kudo.plans.runs.upgrades import goes_up
-
-
-@dataclass(frozen=True, slots=True)
-class Users:
-    """The Instances that use OperatorVersions of a namespace.
-
-    Attributes:
-        own: Those that may see their OperatorVersion replaced.
-        others: The others, as `namespace/name`.
-    """
-
-    own: tuple[JsonObject, ...]
-    others: tuple[str, ...]
 
 
 async def check_replaceable(
@@ -58,14 +45,20 @@ async def check_replaceable(
     """
     if not versions:
         return ()
-    users = await _users(session, versions, own)
-    if users.others:
+    uids: set[str] = set()
+    if own is not None:
+        below = await names_below(session, own)
+        uids = {own["metadata"]["uid"]} | {name.uid for child in below for name in child.all()}
+    keys = {(session.namespace, name) for name in versions}
+    users = [obj for obj in await all_instances(session) if version_key(obj) in keys]
+    others = [key_of(obj) for obj in users if obj["metadata"]["uid"] not in uids]
+    if others:
         raise CliError(
             f"operatorversion {session.namespace}/{', '.join(sorted(versions))} cannot be "
-            f"replaced, because these instances use it: {', '.join(users.others)}; give the "
+            f"replaced, because these instances use it: {', '.join(others)}; give the "
             "package another operatorVersion"
         )
-    for instance in users.own:
+    for instance in users:
         run = active(instance)
         if run is not None:
             key = key_of(instance)
@@ -74,23 +67,7 @@ async def check_replaceable(
                 f"wait until it has ended (kubectl kudo plan wait {flags_of(key)}), or cancel it "
                 f"(kubectl kudo plan cancel {flags_of(key)})"
             )
-    return users.own
-
-
-async def _users(session: Session, versions: Collection[str], own: JsonObject | None) -> Users:
-    mine: set[str] = set()
-    if own is not None:
-        below = await names_below(session, own)
-        mine = {own["metadata"]["uid"]} | {one.uid for child in below for one in child.all()}
-    using = [
-        instance
-        for instance in await all_instances(session)
-        if version_key(instance) in {(session.namespace, name) for name in versions}
-    ]
-    return Users(
-        tuple(one for one in using if one["metadata"]["uid"] in mine),
-        tuple(key_of(one) for one in using if one["metadata"]["uid"] not in mine),
-    )
+    return tuple(users)
 
 
 async def run_children_again(
@@ -98,14 +75,13 @@ async def run_children_again(
 ) -> None:
     """Run the plans of the children of an Instance whose OperatorVersions were replaced.
 
-    Before the plan of the Instance itself, which waits for its children but finds nothing to
-    change in them.
-
     Args:
         session: The connection.
         own: The Instance.
         users: The Instances whose OperatorVersions were replaced.
     """
+    # Before the plan of the Instance itself, which waits for its children but finds nothing to
+    # change in them.
     for child in users:
         if child["metadata"]["uid"] != own["metadata"]["uid"]:
             await run_again(session, child)
@@ -176,19 +152,19 @@ def check_newer(
     newer = goes_up(installed, desired)
     if newer or (newer is False and allow_downgrade):
         return
-    old, new = _shown(installed, desired), _shown(desired, installed)
+
+    def shown(version: OperatorVersion, other: OperatorVersion) -> str:
+        text = version.spec.version or "(none)"
+        if version.spec.app_version == other.spec.app_version:
+            return text
+        return f"{text} (app version {version.spec.app_version or 'none'})"
+
+    old, new = shown(installed, desired), shown(desired, installed)
     hint = "; go back to it with --allow-downgrade" if newer is False else ""
     raise CliError(
         f"upgraded version {new} is the same or smaller as current version {old} -> "
         f"not upgrading{hint}"
     )
-
-
-def _shown(version: OperatorVersion, other: OperatorVersion) -> str:
-    text = version.spec.version or "(none)"
-    if version.spec.app_version == other.spec.app_version:
-        return text
-    return f"{text} (app version {version.spec.app_version or 'none'})"
 
 
 def steps_of(
@@ -211,21 +187,22 @@ def steps_of(
         return Steps(values, whole.needed or "", {}, "")
     if any(problem.reason != _COMES_LATER for problem in problems):
         raise _denied(instance, problems, values, desired)
-    first = {n: v for n, v in values.items() if _belongs_to_upgrade(n, installed, desired)}
+
+    def belongs_to_upgrade(name: str) -> bool:
+        before, after = installed.parameter(name), desired.parameter(name)
+        return before is None or bool(after and after.immutable and not before.immutable)
+
+    first = {name: value for name, value in values.items() if belongs_to_upgrade(name)}
     upgrade = _upgrade(instance, installed, desired, first)
     later = {name: value for name, value in values.items() if name not in first}
-    update = _update(upgrade.new, desired, later)
+    # The change of the parameters after the upgrade has run.
+    idle = _with(upgrade.new, {"plan_execution": PlanExecution()})
+    set_later = _with(idle, {"parameters": {**idle.parameters, **later}})
+    update = Change(idle, set_later, desired, desired)
     problems = evaluate(upgrade, Moment.SUBMITTED) or evaluate(update, Moment.SUBMITTED)
     if problems:
         raise _denied(instance, problems, values, desired)
     return Steps(first, upgrade.needed or "", later, update.needed or "")
-
-
-def _belongs_to_upgrade(name: str, installed: OperatorVersion, desired: OperatorVersion) -> bool:
-    before, after = installed.parameter(name), desired.parameter(name)
-    if before is None:
-        return True
-    return bool(after and after.immutable and not before.immutable)
 
 
 def _upgrade(
@@ -237,13 +214,6 @@ def _upgrade(
     reference = ObjectReference(name=desired.metadata.name)
     spec = {"operator_version": reference, "parameters": {**instance.parameters, **values}}
     return Change(instance, _with(instance, spec), installed, desired)
-
-
-def _update(upgraded: Instance, version: OperatorVersion, values: Mapping[str, str]) -> Change:
-    """Return the change of the parameters after the upgrade has run."""
-    idle = _with(upgraded, {"plan_execution": PlanExecution()})
-    spec = {"parameters": {**idle.parameters, **values}}
-    return Change(idle, _with(idle, spec), version, version)
 
 
 def _with(instance: Instance, spec: Mapping[str, object]) -> Instance:

@@ -34,7 +34,7 @@ _WORDS = {word: (kind,) for word, kind in BY_WORD.items()} | {"all": ALL}
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class GetRequest:
     """What to list, and how to print it.
 
     Attributes:
@@ -59,7 +59,7 @@ def kinds_of(word: str) -> tuple[Resource, ...] | None:
     return _WORDS.get(word)
 
 
-def read_request(args: Args) -> Request:
+def read_request(args: Args) -> GetRequest:
     """Return what the command line asks for; its first argument names a kind.
 
     Raises:
@@ -74,7 +74,7 @@ def read_request(args: Args) -> Request:
         # be in no such script.
         is_new = names or args.all_namespaces or args.selector or not args.headers
         form = TABLE if is_new or sys.stdout.isatty() else TREE
-    request = Request(
+    request = GetRequest(
         kinds=_WORDS[word],
         names=tuple(dict.fromkeys(names)),
         everywhere=args.all_namespaces,
@@ -104,7 +104,7 @@ _SHOWN = ("operator", "version", "appVersion")
 """Fields of an OperatorVersion that tables show. The templates make up nearly all of it."""
 
 
-async def get(session: Session, request: Request) -> None:
+async def get(session: Session, request: GetRequest) -> None:
     """Print the objects; those that were found also if others of the names were not.
 
     Raises:
@@ -127,7 +127,7 @@ async def get(session: Session, request: Request) -> None:
 
 
 async def _found(
-    session: Session, request: Request
+    session: Session, request: GetRequest
 ) -> tuple[list[list[JsonObject]], list[NotFound]]:
     """Return the objects of each kind, and the errors about names that no object has."""
 
@@ -163,7 +163,7 @@ def _without_templates(version: JsonObject) -> JsonObject:
 
 
 async def _print_tables(
-    session: Session, request: Request, lists: Sequence[Sequence[JsonObject]]
+    session: Session, request: GetRequest, lists: Sequence[Sequence[JsonObject]]
 ) -> None:
     by_kind = dict(zip(request.kinds, lists, strict=True))
     # With a selector, an Operator that is not listed may exist all the same.
@@ -188,7 +188,7 @@ async def _print_tables(
 
 
 async def _versions(
-    session: Session, request: Request, lists: dict[Resource, Sequence[JsonObject]]
+    session: Session, request: GetRequest, lists: dict[Resource, Sequence[JsonObject]]
 ) -> dict[Key, JsonObject | None]:
     """Return the OperatorVersions that the Instances name; those that may not be read are left out.
 

@@ -48,7 +48,7 @@ def recorded(api: FakeApi, message: str, *, complete: bool = True) -> Edit:
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let no test wait for an event that does not come."""
-    monkeypatch.setattr("kubectl_kudo.instances.requests._SECONDS", 0.2)
+    monkeypatch.setattr("kubectl_kudo.reading.events._LATE_SECONDS", 0.2)
 
 
 def test_the_request_is_an_annotation_with_the_time(kudo: Cli, installed: FakeApi) -> None:

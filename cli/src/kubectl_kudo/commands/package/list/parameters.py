@@ -1,14 +1,18 @@
 """`kubectl kudo package list parameters`: the parameters of a package."""
 
-from kubectl_kudo.commands.package.list.source import package_at, package_of
+from pathlib import Path
+
 from kubectl_kudo.packages.package_folder import package_folder
+from kubectl_kudo.packages.sources import found, is_local
 from kubectl_kudo.session.arguments import OUTPUT, REPOSITORY, Args, Flag
 from kubectl_kudo.session.blocks import Table
 from kubectl_kudo.session.command import Command
-from kubectl_kudo.session.errors import UsageError
+from kubectl_kudo.session.errors import CliError, UsageError, listed
 from kubectl_kudo.session.output import check_format, many, show
+from kudo.api.problems import InvalidInput
 from kudo.authoring.description import default_of, missing_values, parameter_data, sorted_parameters
-from kudo.packages.model import PackageParameter
+from kudo.packages.model import Package, PackageParameter
+from kudo.packages.reader import read_package
 
 _WIDTH = 35
 """Columns of a cell, as in KUDO 0.19."""
@@ -73,3 +77,32 @@ def _table(parameters: list[PackageParameter], args: Args) -> Table:
     ]
     columns = ("Name", "Default", "Required", "Immutable", *(["Descriptions"] if more else []))
     return Table(columns, rows, original=True, width=_WIDTH)
+
+
+_NOT_FOUND = "failed to resolve package files for operator: {}:"
+
+
+def package_of(args: Args) -> Package:
+    """Return the package that the argument names: a path, a URL, or a name in a repository.
+
+    A bare word is the folder of that name, if there is one: nothing is installed from it.
+
+    Raises:
+        CliError: there is none, or it cannot be read; the text lists all problems.
+    """
+    argument = args.arguments[0]
+    if is_local(argument) or Path(argument).exists():
+        return package_at(argument)
+    return found(args, _NOT_FOUND).package
+
+
+def package_at(path: str) -> Package:
+    """Return the package in a folder or an archive.
+
+    Raises:
+        CliError: there is none, or it cannot be read; the text lists all problems.
+    """
+    try:
+        return read_package(path)
+    except InvalidInput as error:
+        raise CliError(listed(_NOT_FOUND.format(path), error.problems)) from error

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from kubectl_kudo.commands.package.list.source import package_of
+from kubectl_kudo.commands.package.list.parameters import package_of
 from kubectl_kudo.session.arguments import OUTPUT, REPOSITORY, Args, Flag
 from kubectl_kudo.session.blocks import Node, Prose, Tree
 from kubectl_kudo.session.command import Command

@@ -1,6 +1,6 @@
 """`kubectl kudo package list tasks`: the tasks of a package."""
 
-from kubectl_kudo.commands.package.list.source import package_of
+from kubectl_kudo.commands.package.list.parameters import package_of
 from kubectl_kudo.session.arguments import OUTPUT, REPOSITORY, Args
 from kubectl_kudo.session.blocks import Column, Table
 from kubectl_kudo.session.command import Command
