@@ -4,7 +4,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-PACKAGES := libs/goyaml libs/gotemplate libs/kubeio libs/kudo libs/harness libs/serving libs/workers services/webhook services/reconciler cli tools/cluster
+PACKAGES := libs/goyaml libs/kubecel libs/gotemplate libs/kubeio libs/kudo libs/harness libs/serving libs/workers services/webhook services/reconciler cli tools/cluster
 STAMP := $(VENV)/.installed
 DOCS_STAMP := $(VENV)/.installed-docs
 PYTEST_ARGS ?=

@@ -27,7 +27,7 @@ from tools.images.commands import DeliveryError, run
 from tools.images.version import ROOT, Version, current
 
 PROGRAM = "kubectl-kudo"
-_LIBRARIES = ("goyaml", "gotemplate", "kubeio", "kudo", "harness")
+_LIBRARIES = ("goyaml", "gotemplate", "kubecel", "kubeio", "kudo", "harness")
 _PACKAGES = (*(f"libs/{name}" for name in _LIBRARIES), "cli")
 _ENTRY = "kubectl_kudo.__main__:main"
 _PYTHON = f"python{sys.version_info.major}.{sys.version_info.minor}"

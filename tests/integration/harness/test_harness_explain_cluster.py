@@ -8,9 +8,9 @@ from kubectl_kudo.commands.test.host import HOST
 from kubeio.client import Client
 from kubeio.connection.identity import Identity
 from kubeio.resource import Resource
-from kudo_harness.cel import Expressions
 from kudo_harness.checks.fields import check_fields
 from kudo_harness.checks.kinds import check_kinds, known_kinds
+from kudo_harness.expressions import Expressions
 from kudo_harness.failing.explain import explain, explain_expressions
 from kudo_harness.failing.failed import FailedAssert
 from kudo_harness.findings import Findings, Place

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from kubectl_kudo.commands.test.host import HOST
-from kudo_harness.cel import Expressions
+from kudo_harness.expressions import Expressions
 from kudo_harness.failing.explain import explain, explain_expressions, joined
 from kudo_harness.failing.failed import FailedAssert
 from kudo_harness.findings import Findings, Place

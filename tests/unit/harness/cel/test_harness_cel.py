@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from kudo_harness.cel import Expressions, FailedExpression
-from kudo_harness.cel.functions import parse_quantity
-from kudo_harness.cel.runtime import environment
+from kubecel import environment, parse_quantity
+from kudo_harness.expressions import Expressions, FailedExpression
 from kudo_harness.findings import Findings, Place
 from kudo_harness.suite import AssertOptions, ResourceRef, Text
 

@@ -25,7 +25,7 @@ from kubectl_kudo.session.output import say, warn
 from kubectl_kudo.session.session import check_names
 from kubectl_kudo.session.terminal import clean
 from kubeio.names import MAX_LABEL
-from kudo_harness.cel import Expressions
+from kudo_harness.expressions import Expressions
 from kudo_harness.findings import Findings, Place, SuiteInvalid
 from kudo_harness.planning.plan import Plan, PlanOptions
 from kudo_harness.planning.planner import plan_run

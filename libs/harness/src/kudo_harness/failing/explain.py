@@ -12,7 +12,7 @@ from kubeio.errors import KubeError
 from kubeio.resource import Resource
 from kubeio.types import JsonObject
 from kudo.redaction.objects import Redactor
-from kudo_harness.cel import FailedExpression
+from kudo_harness.expressions import FailedExpression
 from kudo_harness.failing.details import (
     Section,
     absent_message,

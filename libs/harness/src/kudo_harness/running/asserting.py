@@ -7,7 +7,7 @@ from typing import Final
 from kubeio.errors import KubeError
 from kubeio.resource import Resource
 from kubeio.types import JsonObject
-from kudo_harness.cel import Expressions, FailedExpression
+from kudo_harness.expressions import Expressions, FailedExpression
 from kudo_harness.failing.explain import explain, explain_expressions, joined
 from kudo_harness.failing.failed import FailedAssert
 from kudo_harness.host import Host

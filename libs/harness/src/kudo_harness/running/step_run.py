@@ -4,8 +4,8 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import Final
 
-from kudo_harness.cel import Expressions
 from kudo_harness.commands import collecting_command
+from kudo_harness.expressions import Expressions
 from kudo_harness.faults.step_faults import StepFaults
 from kudo_harness.findings import Findings
 from kudo_harness.host import HarnessError

@@ -6,14 +6,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
-from kudo_harness.cel.runtime import (
-    Environment,
-    LibraryMissing,
-    NotCompiled,
-    Program,
-    check_refs,
-    environment,
-)
+from kubecel import Environment, LibraryMissing, NotCompiled, Program, environment, is_name
+from kudo.api.problems import shown_name
 from kudo_harness.findings import Findings, Place
 from kudo_harness.matching import ABSENT, Absent, cut, is_secret, shown_value
 from kudo_harness.suite import AssertOptions, ResourceRef, Text
@@ -65,6 +59,23 @@ class FailedExpression:
         return f"{self.place}: {expression}: {self.reason}{values}"
 
 
+def check_refs(refs: Sequence[ResourceRef], findings: Findings) -> None:
+    """Note names that no expression could use, and those that are given twice."""
+    seen: dict[str, ResourceRef] = {}
+    for ref in refs:
+        name = shown_name(ref.ref)
+        if not is_name(ref.ref):
+            message = (
+                f"no expression can use {name!r} as a name; write letters, digits and _, and no "
+                "word of CEL"
+            )
+            findings.error("InvalidRef", message, ref.place)
+        elif ref.ref in seen:
+            message = f"{name} is the ref of two objects, first in {seen[ref.ref].place}"
+            findings.error("InvalidRef", message, ref.place)
+        seen.setdefault(ref.ref, ref)
+
+
 @dataclass(frozen=True, slots=True)
 class _Compiled:
     text: Text
@@ -97,7 +108,7 @@ class Expressions:
             return cls(options.resource_refs)
         names = tuple(sorted({ref.ref for ref in options.resource_refs}))
         try:
-            env = environment(names)
+            env = environment(names, _hint(names))
         except LibraryMissing:
             findings.error("NoCelLibrary", _MISSING_LIBRARY, texts[0].place)
             return cls(options.resource_refs)
@@ -126,17 +137,23 @@ class Expressions:
     def _failed(
         self, compiled: _Compiled, objects: Mapping[str, JsonObject], any_of: int = 1
     ) -> FailedExpression | None:
-        outcome = compiled.program.evaluate(objects)
-        if not outcome.reason:
+        result = compiled.program.evaluate(objects)
+        if result.value:
             return None
         values = values_in(compiled.text.value, objects)
-        reason = self._absent(outcome.absent) if outcome.absent else outcome.reason
+        reason = self._absent(result.absent) if result.absent else result.fault or "is false"
         return FailedExpression(compiled.text, reason, values, any_of)
 
     def _absent(self, name: str) -> str:
         """Return that an object does not exist yet."""
         ref = next((each for each in self.refs if each.ref == name), None)
         return f"{ref.kind} {ref.name} ({name}) does not exist" if ref else f"no object {name}"
+
+
+def _hint(names: Sequence[str]) -> str:
+    if not names:
+        return "the assert has no resourceRefs"
+    return f"the refs of the assert are {', '.join(names)}"
 
 
 def _compiled(env: Environment, texts: Sequence[Text], findings: Findings) -> tuple[_Compiled, ...]:
