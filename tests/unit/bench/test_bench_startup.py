@@ -2,7 +2,7 @@ from pathlib import Path
 
 from kubectl_kudo.repositories.home import load_settings
 from kubectl_kudo.session.arguments import Parser
-from kudo.packages.repositories import read_index
+from kudo.packages.repositories.index import read_index
 from tests.bench.measure.cold_start import Cost, multiples
 from tests.bench.startup import write_repository
 

@@ -23,7 +23,7 @@ from kubeio.resource import Resource
 from kudo.admission.tenancy import is_granted, is_reserved
 from kudo.api import Instance
 from kudo.api.names import ANNOTATION_ALLOW_FROM
-from kudo.permissions import Rule
+from kudo.permissions.model import Rule
 
 _GROUP = "authorization.k8s.io"
 _REVIEWS = Resource(_GROUP, "v1", "SubjectAccessReview", "subjectaccessreviews", namespaced=False)

@@ -27,7 +27,8 @@ from kubeio.kinds import (
 from kubeio.resource import Resource
 from kudo.admission.tenancy import DEFAULT_ACCOUNT
 from kudo.packages.readable_yaml import dump
-from kudo.permissions import Rights, Rule, described, escalations
+from kudo.permissions.grants import described, escalations
+from kudo.permissions.model import Rights, Rule
 
 _MOST_SOURCES = 10
 _LONGEST = 500

@@ -11,7 +11,9 @@ from kubeio.client import Client
 from kubeio.discovery import Discovery
 from kubeio.errors import NotFound, UnknownKind
 from kudo.api import Instance, OperatorVersion
-from kudo.permissions import Kind, Needs, Rights, Served, needs_of, rights_of, successor
+from kudo.permissions.model import Kind, Needs, Rights, Served
+from kudo.permissions.needs import needs_of
+from kudo.permissions.rights import rights_of, successor
 from kudo.tasks.kudo_operator import VersionKey, dependencies_of
 
 _SECONDS = 20.0

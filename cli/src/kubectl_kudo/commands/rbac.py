@@ -35,7 +35,8 @@ from kubeio.errors import ConfigError, ConnectionLost
 from kudo.admission.tenancy import DEFAULT_ACCOUNT, is_reserved
 from kudo.api import Instance
 from kudo.packages.location import Located
-from kudo.permissions import Rights, escalations
+from kudo.permissions.grants import escalations
+from kudo.permissions.model import Rights
 
 _LONGEST = 500
 _OF_ALL_PODS = (

@@ -10,7 +10,8 @@ from kubectl_kudo.session.cells import printable
 from kubectl_kudo.session.command import Command
 from kubectl_kudo.session.errors import UsageError
 from kubectl_kudo.session.output import JsonObject, check_format, many, say, show
-from kudo.packages.repositories import IndexEntry, search
+from kudo.packages.repositories.index import IndexEntry
+from kudo.packages.repositories.versions import search
 
 _COLUMNS = [
     Column(heading, kept=True)

@@ -168,7 +168,7 @@ async def _packages(args: Args) -> list[Name]:
     """Return the names and descriptions of the packages of a repository."""
     # Most names are in the cluster; only those of packages need what reads packages.
     from kubectl_kudo.repositories.repository import open_repository
-    from kudo.packages.repositories import search
+    from kudo.packages.repositories.versions import search
 
     index = await open_repository(args, getattr(args, "repo", "")).index()
     newest = (group[0] for group in search(index, "", all_versions=False))

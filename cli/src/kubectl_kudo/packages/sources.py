@@ -24,7 +24,9 @@ from kudo.api.problems import InvalidInput, Problem
 from kudo.packages.files import DEFAULT_LIMITS
 from kudo.packages.location import Located, is_url, locate, locate_in_archive
 from kudo.packages.reader import ARCHIVE_SUFFIX
-from kudo.packages.repositories import BUILT_IN, IndexEntry, choose
+from kudo.packages.repositories.index import IndexEntry
+from kudo.packages.repositories.settings import BUILT_IN
+from kudo.packages.repositories.versions import choose
 from kudo.packages.resolution import Lookup, Requirement, Resolution, Stored, resolve
 
 

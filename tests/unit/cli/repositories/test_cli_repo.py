@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from kudo.packages.repositories import read_index
+from kudo.packages.repositories.index import read_index
 from tests.unit.cli.conftest import Cli
 from tests.unit.cli.repositories.server import PackageServer, status
 from tests.unit.kudo.packages.package_tree import operator, pack, write

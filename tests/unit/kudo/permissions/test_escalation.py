@@ -2,7 +2,8 @@
 
 import pytest
 
-from kudo.permissions import Rights, Rule, described, escalations
+from kudo.permissions.grants import described, escalations
+from kudo.permissions.model import Rights, Rule
 
 RBAC = "rbac.authorization.k8s.io"
 ADMISSION = "admissionregistration.k8s.io"

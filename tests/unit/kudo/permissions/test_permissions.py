@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from kudo.api import Instance, OperatorVersion
-from kudo.permissions import Kind, Rights, Rule, Served, needs_of, rights_of
+from kudo.permissions.model import Kind, Rights, Rule, Served
+from kudo.permissions.needs import needs_of
+from kudo.permissions.rights import rights_of
 from kudo.tasks.kudo_operator import VersionKey
 from tests.support import build
 from tests.support.build import Json

@@ -18,13 +18,8 @@ from kubectl_kudo.session.output import say, talk
 from kudo.api.problems import InvalidInput
 from kudo.packages.files import DEFAULT_LIMITS
 from kudo.packages.location import locate_in_archive
-from kudo.packages.repositories import (
-    INDEX_FILE,
-    Index,
-    read_index,
-    write_index,
-)
 from kudo.packages.repositories.building import PackageFile, build, merge
+from kudo.packages.repositories.index import INDEX_FILE, Index, read_index, write_index
 from kudo.packages.repositories.settings import Repository
 from kudo.verification import check_installable
 

@@ -15,7 +15,7 @@ from kubectl_kudo.session.cells import printable
 from kubectl_kudo.session.command import Command
 from kubectl_kudo.session.errors import CliError, UsageError
 from kubectl_kudo.session.output import say, talk
-from kudo.packages.repositories import INDEX_FILE, write_index
+from kudo.packages.repositories.index import INDEX_FILE, write_index
 
 _TIMEOUT = 30
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Final
+from typing import Annotated, Final
 
 from pydantic import ConfigDict, Field, JsonValue
 
@@ -170,10 +170,8 @@ def _deciding(model: type[InstanceSpec]) -> tuple[str, ...]:
     return tuple(model.model_fields.keys() - _CONTROLS)
 
 
-_TIME: dict[str, JsonValue] = {"format": "date-time", "nullable": True}
-
-
-_SECONDS: dict[str, JsonValue] = {"format": "int64", "minimum": 0}
+Time = Annotated[str, Field(json_schema_extra={"format": "date-time", "nullable": True})]
+Count = Annotated[int, Field(json_schema_extra={"format": "int64", "minimum": 0})]
 _PAUSED: Final = "Seconds that the Instance was suspended since then."
 
 
@@ -181,25 +179,17 @@ class TaskStatus(ApiModel):
     name: str = Field("", description="Name of the task.")
     status: str = Field("", description="State of the task.")
     message: str | None = Field(None, description="What the task waits for, or why it failed.")
-    started_at: str | None = Field(
-        None, description="When the task was first tried.", json_schema_extra=_TIME
+    started_at: Time | None = Field(None, description="When the task was first tried.")
+    finished_at: Time | None = Field(None, description="When the task was done or failed.")
+    suspended_seconds: Count | None = Field(None, description=_PAUSED)
+    failures: Count | None = Field(
+        None, description="Attempts that failed in a row, while the task is retried."
     )
-    finished_at: str | None = Field(
-        None, description="When the task was done or failed.", json_schema_extra=_TIME
+    next_attempt_at: Time | None = Field(
+        None, description="When the task is tried again after that."
     )
-    suspended_seconds: int | None = Field(None, description=_PAUSED, json_schema_extra=_SECONDS)
-    failures: int | None = Field(
-        None,
-        description="Attempts that failed in a row, while the task is retried.",
-        json_schema_extra=_SECONDS,
-    )
-    next_attempt_at: str | None = Field(
-        None, description="When the task is tried again after that.", json_schema_extra=_TIME
-    )
-    progressed_at: str | None = Field(
-        None,
-        description="When what the task waits for last changed, if it has a progressDeadline.",
-        json_schema_extra=_TIME,
+    progressed_at: Time | None = Field(
+        None, description="When what the task waits for last changed, if it has a progressDeadline."
     )
     progress: str | None = Field(
         None, description="A digest of that state of what the task waits for."
@@ -218,10 +208,8 @@ class StepStatus(ApiModel):
     tasks: tuple[TaskStatus, ...] | None = Field(
         None, description="State of each task that was tried."
     )
-    started_at: str | None = Field(
-        None, description="When the step began, if it has a timeout.", json_schema_extra=_TIME
-    )
-    suspended_seconds: int | None = Field(None, description=_PAUSED, json_schema_extra=_SECONDS)
+    started_at: Time | None = Field(None, description="When the step began, if it has a timeout.")
+    suspended_seconds: Count | None = Field(None, description=_PAUSED)
 
 
 class PhaseStatus(ApiModel):
@@ -229,28 +217,20 @@ class PhaseStatus(ApiModel):
     status: str = Field("", description="State of the phase.")
     message: str | None = Field(None, description="Why the phase is in that state.")
     steps: tuple[StepStatus, ...] | None = Field(None, description="State of each step.")
-    started_at: str | None = Field(
-        None, description="When the phase began, if it has a timeout.", json_schema_extra=_TIME
-    )
-    suspended_seconds: int | None = Field(None, description=_PAUSED, json_schema_extra=_SECONDS)
+    started_at: Time | None = Field(None, description="When the phase began, if it has a timeout.")
+    suspended_seconds: Count | None = Field(None, description=_PAUSED)
 
 
 class PlanStatus(ApiModel):
     name: str = Field("", description="Name of the plan.")
     status: str = Field("", description="State of the last run of the plan.")
     message: str | None = Field(None, description="Why the plan is in that state.")
-    last_updated_timestamp: str | None = Field(
-        None, description="When the state last changed.", json_schema_extra=_TIME
-    )
-    started_at: str | None = Field(
-        None, description="When the last run began.", json_schema_extra=_TIME
-    )
-    finished_at: str | None = Field(
-        None, description="When the last run ended.", json_schema_extra=_TIME
-    )
+    last_updated_timestamp: Time | None = Field(None, description="When the state last changed.")
+    started_at: Time | None = Field(None, description="When the last run began.")
+    finished_at: Time | None = Field(None, description="When the last run ended.")
     phases: tuple[PhaseStatus, ...] | None = Field(None, description="State of each phase.")
     uid: str | None = Field(None, description="Identity of the last run of the plan.")
-    suspended_seconds: int | None = Field(None, description=_PAUSED, json_schema_extra=_SECONDS)
+    suspended_seconds: Count | None = Field(None, description=_PAUSED)
     retry_of: str | None = Field(None, description="The run that the last one was a retry of.")
     retried: str | None = Field(
         None, description="The run of the plan that was retried last, by whatever run."
@@ -287,10 +267,8 @@ class Condition(ApiModel):
     last_transition_time: str = Field(
         description="When the status last changed.", json_schema_extra={"format": "date-time"}
     )
-    observed_generation: int | None = Field(
-        None,
-        description="Generation of the Instance that the condition speaks of.",
-        json_schema_extra={"format": "int64", "minimum": 0},
+    observed_generation: Count | None = Field(
+        None, description="Generation of the Instance that the condition speaks of."
     )
 
 
@@ -301,9 +279,7 @@ class Cause(ApiModel):
     parameters: tuple[str, ...] | None = Field(
         None, description="Names of parameters whose change it brings into force, 20 at most."
     )
-    parameters_left_out: int | None = Field(
-        None, description="How many more there are.", json_schema_extra=_SECONDS
-    )
+    parameters_left_out: Count | None = Field(None, description="How many more there are.")
     parent: str | None = Field(None, description="The Instance that this one belongs to.")
     retry_of: str | None = Field(None, description="Uid of the failed run that it continues.")
     from_step: str | None = Field(
@@ -319,11 +295,9 @@ class RunRecord(ApiModel):
     status: str = Field("", description="COMPLETE or FATAL_ERROR.")
     reason: str | None = Field(None, description="Why it did not complete, in one CamelCase word.")
     message: str | None = Field(None, description="The same for people, in at most 200 characters.")
-    started_at: str | None = Field(None, description="When the run began.", json_schema_extra=_TIME)
-    finished_at: str | None = Field(
-        None, description="When the run ended.", json_schema_extra=_TIME
-    )
-    suspended_seconds: int | None = Field(None, description=_PAUSED, json_schema_extra=_SECONDS)
+    started_at: Time | None = Field(None, description="When the run began.")
+    finished_at: Time | None = Field(None, description="When the run ended.")
+    suspended_seconds: Count | None = Field(None, description=_PAUSED)
     operator_version: str | None = Field(
         None, description="The OperatorVersion, as `namespace/name`, that the run began with."
     )
@@ -400,9 +374,7 @@ class NotInForce(ApiModel):
     """Parameters that have another value than the one in force."""
 
     parameters: tuple[str, ...] = Field((), description="Their names, 20 at most.")
-    parameters_left_out: int | None = Field(
-        None, description="How many more there are.", json_schema_extra=_SECONDS
-    )
+    parameters_left_out: Count | None = Field(None, description="How many more there are.")
     plan: str | None = Field(
         None,
         description="The plan that brings them into force: it runs once the last run is COMPLETE, "
@@ -421,10 +393,8 @@ class InstanceStatus(ApiModel):
         description="Conditions of the Instance, Ready among them.",
         json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]},
     )
-    observed_generation: int | None = Field(
-        None,
-        description="Generation of the Instance that this status speaks of.",
-        json_schema_extra={"format": "int64", "minimum": 0},
+    observed_generation: Count | None = Field(
+        None, description="Generation of the Instance that this status speaks of."
     )
     last_run: LastRun | None = Field(
         None, description="What the last run was started with, and its state."
@@ -432,18 +402,14 @@ class InstanceStatus(ApiModel):
     not_in_force: NotInForce | None = Field(
         None, description="Parameters whose value no run has brought into force yet."
     )
-    suspended_at: str | None = Field(
-        None, description="Since when the Instance is suspended.", json_schema_extra=_TIME
-    )
+    suspended_at: Time | None = Field(None, description="Since when the Instance is suspended.")
     history: tuple[RunRecord, ...] | None = Field(
         None, description="The runs that ended last, newest first; see spec.historyLimit."
     )
     orphans: tuple[Orphan, ...] | None = Field(
         None, description="Objects that plans no longer apply, 20 at most; see spec.prune."
     )
-    orphans_left_out: int | None = Field(
-        None, description="How many more there are.", json_schema_extra=_SECONDS
-    )
+    orphans_left_out: Count | None = Field(None, description="How many more there are.")
 
 
 _NOTHING_SCHEDULED = PlanExecution()

@@ -22,27 +22,14 @@ from kudo.permissions.kinds import built_in, guessed
 from kudo.permissions.model import Kind, Lookup, Needs, Rights, Rule, Served
 
 # Verbs on namespaced and on cluster-scoped kinds.
-_VERBS: Final[dict[Action, tuple[frozenset[str], frozenset[str]]]] = {
-    Action.APPLY: (
-        frozenset({"create", "get", "patch"}),
-        frozenset({"create", "get", "list", "patch"}),
-    ),
-    Action.DELETE: (frozenset({"delete", "get"}), frozenset({"delete", "get", "patch"})),
-    Action.TOGGLE: (
-        frozenset({"create", "delete", "get", "patch"}),
-        frozenset({"create", "delete", "get", "list", "patch"}),
-    ),
-    Action.OWN: (
-        frozenset({"create", "get", "patch"}),
-        frozenset({"create", "delete", "get", "list", "patch"}),
-    ),
-    Action.PRUNE: (
-        frozenset({"create", "delete", "get", "patch"}),
-        frozenset({"create", "delete", "get", "list", "patch"}),
-    ),
-    Action.READ: (frozenset({"get"}), frozenset({"get"})),
+_VERBS: Final[dict[Action, tuple[str, str]]] = {
+    Action.APPLY: ("create get patch", "create get list patch"),
+    Action.DELETE: ("delete get", "delete get patch"),
+    Action.TOGGLE: ("create delete get patch", "create delete get list patch"),
+    Action.OWN: ("create get patch", "create delete get list patch"),
+    Action.PRUNE: ("create delete get patch", "create delete get list patch"),
+    Action.READ: ("get", "get"),
 }
-
 # Whether it is namespaced, group, plural and names.
 _Key = tuple[bool, str, str, tuple[str, ...]]
 
@@ -73,7 +60,7 @@ def rights_of(needs: Needs, served: Lookup) -> Rights:
             ] = None
         key = (resource.namespaced, resource.group, resource.plural, need.names)
         chosen = _VERBS[need.action][0 if resource.namespaced else 1]
-        verbs.setdefault(key, {}).update(dict.fromkeys(chosen))
+        verbs.setdefault(key, {}).update(dict.fromkeys(chosen.split()))
         sources.setdefault(key, {})[need.source] = None
     rules = {
         key: Rule(tuple(sorted(chosen)), (key[1],), (key[2],), key[3], sources=tuple(sources[key]))

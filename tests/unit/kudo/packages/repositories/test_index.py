@@ -3,7 +3,8 @@
 import pytest
 
 from kudo.api.problems import InvalidInput
-from kudo.packages.repositories import (
+from kudo.packages.repositories.building import PackageFile, build, merge
+from kudo.packages.repositories.index import (
     MAX_INDEX,
     Index,
     IndexEntry,
@@ -11,7 +12,6 @@ from kudo.packages.repositories import (
     read_index,
     write_index,
 )
-from kudo.packages.repositories.building import PackageFile, build, merge
 
 WRITTEN = """\
 apiVersion: v1

@@ -3,7 +3,7 @@
 import pytest
 
 from kudo.api.problems import InvalidInput
-from kudo.packages.repositories import (
+from kudo.packages.repositories.settings import (
     BUILT_IN,
     DEFAULT_SETTINGS,
     Repository,

@@ -3,7 +3,8 @@
 import pytest
 
 from kudo.api.problems import InvalidInput
-from kudo.packages.repositories import Index, IndexEntry, choose, is_prerelease, newest_first
+from kudo.packages.repositories.index import Index, IndexEntry
+from kudo.packages.repositories.versions import choose, is_prerelease, newest_first
 
 
 def entry(version: str, app: str = "", *, removed: bool = False) -> IndexEntry:
