@@ -86,11 +86,15 @@ class Beginning:
         edited = edited_since(live, version) if memory is None else None
         if edited is not None:
             return await self._end_edited(live, version, edited)
+        # Its end event is written first: the status that is stored next replaces the record of it.
         if self.tell_replaced(key, live):
             return Result("waiting", requeue_after=context.events.times.hold)
+        # Before anything is applied: without the finalizer, a deletion of the Instance would leave
+        # what the cleanup plan has to delete.
         live = await self._with_finalizer(live, version)
         account = await self.accounts.name_of(live) if memory is None else memory.account
         self.announce(key, live)
+        # A process that died between the end of a run and its clear may have left pods of that run.
         await self.context.pipe_pods.sweep(live, keep=live.scheduled.uid or "")
         if memory is None:
             memory = self.memories[key] = self.memory(live, version, account)

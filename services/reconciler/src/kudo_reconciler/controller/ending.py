@@ -84,6 +84,7 @@ class Ending:
             # No conditions are written afterwards, even if the finalizer of somebody else remains.
             status = with_conditions(instance, status, leaving(status), self.context.now())
         written = await self.context.instances.write_status(instance, status, reason)
+        # Only now: if the write failed, the next reconcile needs the memory to come to this end.
         memory = self.memories.pop(key_of(instance), None)
         if memory is not None:
             await self.runner.end(memory, Intent.CANCEL)
@@ -110,25 +111,20 @@ class Ending:
         if instance.metadata.deleting:
             await self.context.release(instance)
             return Result("deleted")
+        # By the uid alone, so that a run that somebody has scheduled meanwhile stays.
         cleared = await self.context.instances.clear_run(instance, uid)
-        if cleared.metadata.deleting or not await self._in_force(cleared, version):
+        try:
+            current = await self.context.versions.get(cleared.operator_version_key)
+        except VersionTooLarge:
+            current = None
+        is_same = current is not None and (
+            (current.metadata.uid, current.metadata.resource_version)
+            == (version.metadata.uid, version.metadata.resource_version)
+        )
+        if cleared.metadata.deleting or not is_same:
             # Deleted since the terminal status, or the version in force is not the one that the run
             # began with: the next reconcile decides what is needed.
             return Result("finished", requeue_after=AGAIN_SECONDS)
         settled = await self.idle.settle(cleared, version)
         # Our own writes enqueue nothing: a run that `settle` has scheduled needs another reconcile.
         return Result("finished", requeue_after=settled.requeue_after, retry=settled.retry)
-
-    async def _in_force(self, instance: Instance, version: OperatorVersion) -> bool:
-        """Whether an OperatorVersion is still that of an Instance, and has not been edited."""
-        try:
-            current = await self.context.versions.get(instance.operator_version_key)
-        except VersionTooLarge:
-            return False
-        return current is not None and (
-            current.metadata.uid,
-            current.metadata.resource_version,
-        ) == (
-            version.metadata.uid,
-            version.metadata.resource_version,
-        )

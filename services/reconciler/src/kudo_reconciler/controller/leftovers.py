@@ -168,7 +168,12 @@ class OrphanSearch:
             ):
                 return False, None
             obj = await self.observer.current(resource, namespace, place.name, client=client)
-            if obj is not None and not is_whole(obj) and _lacks_mark(entry, obj, ended):
+            if (
+                obj is not None
+                and not is_whole(obj)
+                and entry.task in ended.earlier
+                and _is_left(entry, obj, ended)
+            ):
                 # The cache may be behind what the earlier process has applied.
                 obj = await self.observer.body(resource, namespace, place.name, client=client)
             return True, obj
@@ -188,11 +193,6 @@ def unknown(record: Record, ended: Ended) -> Left:
     """
     marked = frozenset(entry.place for entry in all_orphans(record))
     return Left(set(ended.removed), unmarked=marked)
-
-
-def _lacks_mark(entry: Entry, obj: JsonObject, ended: Ended) -> bool:
-    """Return whether an entry of a task of an earlier process seems to be an orphan."""
-    return entry.task in ended.earlier and _is_left(entry, obj, ended)
 
 
 def _is_left(entry: Entry, obj: JsonObject | None, ended: Ended) -> bool:
@@ -240,16 +240,15 @@ class Leftovers:
         except NotLeading:
             raise
         except KubeError as error:
-            self._tell_lacking(instance, memory.uid, error)
+            if isinstance(error, Forbidden | NotFound):
+                # The installation lacks a right or the CRD: told once, as nobody else would.
+                text = (
+                    f"what the run has left behind cannot be recorded, so it does not end: {error}"
+                )
+                advice = what_lacks(error)
+                text = f"{text}; {advice}" if advice else text
+                self.context.events.warning(instance, memory.uid, "InventoryNotWritten", text)
             raise
-
-    def _tell_lacking(self, instance: Instance, uid: str, error: KubeError) -> None:
-        """Tell, once, that the run does not end as the installation lacks something."""
-        if isinstance(error, Forbidden | NotFound):
-            text = f"what the run has left behind cannot be recorded, so it does not end: {error}"
-            advice = what_lacks(error)
-            text = f"{text}; {advice}" if advice else text
-            self.context.events.warning(instance, uid, "InventoryNotWritten", text)
 
     async def _record(
         self, instance: Instance, entry: PlanStatus, memory: RunMemory

@@ -146,7 +146,15 @@ class Scheduled:
         else:
             # A run keeps the OperatorVersion that it began with.
             version = memory.version
-            await self._recheck_if_due(memory, key, instance)
+            # Everything is read live from time to time, in case an event was lost: nothing else
+            # wakes a run that waits.
+            memory.rechecking = loop_seconds() >= memory.recheck_at
+            if memory.rechecking:
+                memory.recheck_at = loop_seconds() + self.recheck
+                live = await self.context.instances.live(key)
+                read = instance.metadata.resource_version
+                if live is None or live.metadata.resource_version != read:
+                    raise Outdated
         return await self._advance(key, instance, version)
 
     async def _drop(self, key: Key, instance: Instance) -> Result:
@@ -161,16 +169,6 @@ class Scheduled:
         return Result("scheduled", requeue_after=AGAIN_SECONDS)
 
     # Progress
-
-    async def _recheck_if_due(self, memory: RunMemory, key: Key, instance: Instance) -> None:
-        """Read everything live from time to time, in case an event was lost."""
-        memory.rechecking = loop_seconds() >= memory.recheck_at
-        if not memory.rechecking:
-            return
-        memory.recheck_at = loop_seconds() + self.recheck
-        live = await self.context.instances.live(key)
-        if live is None or live.metadata.resource_version != instance.metadata.resource_version:
-            raise Outdated
 
     async def _advance(self, key: Key, instance: Instance, version: OperatorVersion) -> Result:
         name, uid = instance.scheduled.plan_name or "", instance.scheduled.uid or ""
@@ -219,7 +217,11 @@ class Scheduled:
             is_suspended=lambda: self._is_suspended(key),
             tell=partial(self._tell, instance, memory),
         )
-        progress = await self.runner.advance(run, entry, self._intent(instance))
+        intent = Intent.PAUSE if instance.suspended else Intent.RUN
+        if self.context.stopping():
+            # Attempts in progress end, and nothing new begins: the next leader continues.
+            intent = Intent.STOP
+        progress = await self.runner.advance(run, entry, intent)
         for failure, message in progress.failures:
             self.context.events.warning(instance, uid, failure.reason, message)
         if status_of(progress.entry).terminal:
@@ -229,15 +231,12 @@ class Scheduled:
                 writer.instance, version, status, progress.entry, reason
             )
         later = await self._store(writer, progress.entry, memory)
-        soon = min(later, self.recheck if progress.look_again is None else progress.look_again)
-        if memory.is_backing_off:
-            return Result("retry", requeue_after=min(soon, self.recheck))
-        return Result("waiting", requeue_after=min(soon, self.recheck))
-
-    def _intent(self, instance: Instance) -> Intent:
-        if self.context.stopping():
-            return Intent.STOP
-        return Intent.PAUSE if instance.suspended else Intent.RUN
+        # At the latest for the next recheck, whatever the steps wait for.
+        soon = min(later, self.recheck)
+        if progress.look_again is not None:
+            soon = min(soon, progress.look_again)
+        outcome = "retry" if memory.is_backing_off else "waiting"
+        return Result(outcome, requeue_after=soon)
 
     async def _store(self, writer: StatusWriter, entry: PlanStatus, memory: RunMemory) -> float:
         """Store the entry of a run that waits; return the seconds until it may be stored.

@@ -15,7 +15,6 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
 
-from kubeio.client import Client
 from kubeio.leader_election.elector import NotLeading
 from kudo.api import ExecutionStatus, Instance, InstanceStatus, OperatorVersion, Plan, PlanStatus
 from kudo.api.task_kinds import FatalTaskError, TaskError, TaskPath
@@ -175,7 +174,12 @@ class PlanRunner:
                 return progress
             passing = self._next_limit(run, progress.entry)
             if passing is not None and passing.passed:
-                return await self._time_out(run, progress, passing)
+                # Nothing may arrive for the run after its end is stored.
+                await self.end(run.memory, Intent.CANCEL)
+                entry, message = time_out(run.plan, progress.entry, passing, self._now())
+                progress.entry = entry
+                progress.failures.append((FatalTaskError("TimedOut", message), message))
+                return progress
             if decision.start:
                 await self._store_before(run, progress.entry, decision.start, unfinished)
                 attempted.update(decision.start)
@@ -184,6 +188,8 @@ class PlanRunner:
                     self._start(run, ref, progress.entry)
             left = until - loop_seconds()
             await self.operations.wait_briefly(run.memory.attempts.values(), max(0.0, left))
+            # A run whose steps keep ending gives its worker to other Instances after a while: the
+            # next reconcile continues.
             if left <= 0 or not any(attempt.ended for attempt in run.memory.attempts.values()):
                 return self._with_attempts(run, progress)
 
@@ -197,13 +203,6 @@ class PlanRunner:
             return None
         now = self.clock.now()
         return next_limit(run.plan, entry, memory.limits, now, suspended_at=suspended_at)
-
-    async def _time_out(self, run: Run, progress: Progress, passing: Passing) -> Progress:
-        """End a run that has passed a time limit."""
-        await self.end(run.memory, Intent.CANCEL)
-        progress.entry, message = time_out(run.plan, progress.entry, passing, self._now())
-        progress.failures.append((FatalTaskError("TimedOut", message), message))
-        return progress
 
     async def end(self, memory: RunMemory, intent: Intent) -> None:
         """Cancel the attempts of a run that does not continue; see `_end` for what is awaited."""
@@ -260,17 +259,7 @@ class PlanRunner:
         except TaskError as error:
             stays = await self.accounts.ends_with_namespace(run.instance, None, error)
             return refused(run.paths(ref), stored, began, error, stays, run.is_suspended())
-        return await self.steps.attempt(self._context(run, ref, stored, operation, client))
-
-    def _context(
-        self,
-        run: Run,
-        ref: StepRef,
-        stored: Mapping[str, TaskOutcome],
-        operation: Operation[StepResult],
-        client: Client,
-    ) -> StepContext:
-        return StepContext(
+        step = StepContext(
             instance=run.instance,
             version=run.version,
             plan=run.plan,
@@ -289,6 +278,7 @@ class PlanRunner:
             now=self._now,
             crashed=self.metrics.task_faults.inc,
         )
+        return await self.steps.attempt(step)
 
     async def _take_results(self, run: Run, progress: Progress) -> set[StepRef]:
         """Record the attempts that have ended; return the steps that continue after that."""
@@ -305,7 +295,12 @@ class PlanRunner:
                 interrupted = error
             else:
                 run.memory.states[ref] = self._state_after(state, ended[ref])
-                _remember_fault(run.memory, ref, ended[ref])
+                if ended[ref].faulty and run.memory.states[ref].failures >= REPEATED_FAULTS:
+                    # For the conditions: one that does not repeat is nothing that users can act on.
+                    message = ended[ref].outcome.message
+                    run.memory.faults[ref] = f"{ref.phase}.{ref.step}: {message}"
+                else:
+                    run.memory.faults.pop(ref, None)
         if interrupted is not None:
             # The next attempt finds what these have done.
             raise interrupted
@@ -374,14 +369,6 @@ class PlanRunner:
 
     def _now(self) -> str:
         return rfc3339(self.clock.now())
-
-
-def _remember_fault(memory: RunMemory, ref: StepRef, result: StepResult) -> None:
-    """Remember the internal error of a step, if it repeats, for the conditions."""
-    if result.faulty and memory.states[ref].failures >= REPEATED_FAULTS:
-        memory.faults[ref] = f"{ref.phase}.{ref.step}: {result.outcome.message}"
-    else:
-        memory.faults.pop(ref, None)
 
 
 def _portions(ended: Mapping[StepRef, StepResult]) -> Iterator[Mapping[StepRef, StepResult]]:

@@ -25,6 +25,10 @@ from kudo_reconciler.common.concurrency import FEW_AT_ONCE, paced
 from kudo_reconciler.common.errors import Outdated, Superseded, Suspended, described, fault_text
 from kudo_reconciler.execution.task_context import StepContext, TaskContext, TaskResult
 
+log = logging.getLogger(__name__)
+
+S = ExecutionStatus
+
 
 class RunsTasks(Protocol):
     """Runs the tasks of one kind."""
@@ -54,7 +58,11 @@ class TaskRunner:
         """
         if context.key in context.memory.finished:
             return TaskResult(done=True)
-        self._check(context)
+        try:
+            check_task(context.task)
+        except FatalTaskError as error:
+            text = f"failed to build task {context.path}: {error}"
+            raise FatalTaskError(error.reason, text) from error
         try:
             result = await self.kinds[context.task.kind].run(context)
         except NotLeading:
@@ -68,18 +76,6 @@ class TaskRunner:
             # One that applies nothing has rendered nothing.
             context.memory.rendered.setdefault(context.key, frozenset())
         return result
-
-    def _check(self, context: TaskContext) -> None:
-        try:
-            check_task(context.task)
-        except FatalTaskError as error:
-            text = f"failed to build task {context.path}: {error}"
-            raise FatalTaskError(error.reason, text) from error
-
-
-log = logging.getLogger(__name__)
-
-S = ExecutionStatus
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +151,10 @@ class StepRunner:
         try:
             result = await self.tasks.run(step.task_context(name))
         except Suspended:
-            return replace(_of_task(stored or _interrupted(name, began)), held_up=True)
+            # A pause interrupted its first attempt, of which nothing is stored.
+            text = "the Instance was suspended before everything was sent"
+            interrupted = TaskOutcome(name, S.IN_PROGRESS, text, began)
+            return replace(_of_task(stored or interrupted), held_up=True)
         except FatalTaskError as error:
             return _fatal(path, began, error)
         except TransientTaskError as error:
@@ -170,7 +169,11 @@ class StepRunner:
             step.crashed()
             text = fault_text(fault, "the task")
             return _of_task(TaskOutcome(name, S.IN_PROGRESS, text, began), faulty=True)
-        return _of_result(name, result, began)
+        if result.done:
+            return _of_task(TaskOutcome(name, S.COMPLETE, began=began))
+        message = result.message or None
+        outcome = TaskOutcome(name, S.IN_PROGRESS, message, began, awaits=result.awaits)
+        return _of_task(outcome, polled=result.polled)
 
 
 def refused(
@@ -234,19 +237,6 @@ def _lasting(error: TaskError) -> FatalTaskError:
 def _fatal(path: TaskPath, began: str, error: FatalTaskError) -> StepResult:
     outcome = TaskOutcome(path.task, S.FATAL_ERROR, path.fatal_message(error), began)
     return _of_task(outcome, failure=error)
-
-
-def _interrupted(name: str, began: str) -> TaskOutcome:
-    """Return the outcome of a task that a pause interrupted in its first attempt."""
-    text = "the Instance was suspended before everything was sent"
-    return TaskOutcome(name, S.IN_PROGRESS, text, began)
-
-
-def _of_result(name: str, result: TaskResult, began: str) -> StepResult:
-    if result.done:
-        return _of_task(TaskOutcome(name, S.COMPLETE, began=began))
-    outcome = TaskOutcome(name, S.IN_PROGRESS, result.message or None, began, awaits=result.awaits)
-    return _of_task(outcome, polled=result.polled)
 
 
 def _of_task(

@@ -232,7 +232,11 @@ class ApplyTask:
         enriched = await self._enriched(context)
         before = {item.key: item for item in context.memory.applied.get(context.key, ())}
         healthy = {place for place, item in before.items() if item.uid in context.memory.healthy}
-        first = [obj for obj in enriched if _is_created_first(obj) and obj.key not in healthy]
+        first = [
+            obj
+            for obj in enriched
+            if obj.only_created and as_dependency(obj) is not None and obj.key not in healthy
+        ]
         desired = enriched if first else await self._hashed(enriched, context)
         await self._add_finalizer(desired, context)
         await self.recording.expect([(obj.manifest, obj.resource) for obj in desired], context)
@@ -416,7 +420,3 @@ class ApplyTask:
             if item.uid not in context.memory.healthy
             and not self.observer.sees(item.resource, item.namespace, item.name, key)
         ]
-
-
-def _is_created_first(desired: Desired) -> bool:
-    return desired.only_created and as_dependency(desired) is not None
