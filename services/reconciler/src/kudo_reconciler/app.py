@@ -416,7 +416,11 @@ class App:
             return
         owner = self._recorder.changed_by_others(uid, delta)
         if owner is None:
-            self._tell_late_record(delta)
+            # Its status tells of orphans by a record that the cache lacked.
+            late = owner_of(delta.object["metadata"])
+            is_of_term = self._instances.freshness.is_of_this_term(delta.object)
+            if late is not None and delta.kind != "deleted" and not is_of_term:
+                self.queue.nudge(Key(late.namespace, late.name))
             return
         key = Key(owner.namespace, owner.name)
         instance = self._instances.informer.get(*key)
@@ -425,13 +429,6 @@ class App:
             self._recorder.damage.forget(key)
         else:
             self.queue.nudge(key)
-
-    def _tell_late_record(self, delta: Delta) -> None:
-        """Enqueue an Instance whose record the cache lacked: its status tells of orphans by it."""
-        owner = owner_of(delta.object["metadata"])
-        is_of_term = self._instances.freshness.is_of_this_term(delta.object)
-        if owner is not None and delta.kind != "deleted" and not is_of_term:
-            self.queue.nudge(Key(owner.namespace, owner.name))
 
     def _kind_watched(self, resource: Resource) -> None:
         """Enqueue every Instance once a kind is watched: many may wait for that."""

@@ -310,7 +310,9 @@ class EventRecorder:
             if self._put_off(waiting, error):
                 return
         except KubeError as error:
-            if _namespace_deleted(error):
+            # 403 while the namespace is being deleted, 404 once it is gone.
+            terminating = isinstance(error, Forbidden) and error.namespace_terminating
+            if terminating or isinstance(error, NotFound):
                 # An Instance that is not being deleted yet may have more than one rejected.
                 if namespace not in self._deleted:
                     log.info("namespace accepts no events", extra={"error": str(error)})
@@ -367,13 +369,6 @@ def _end_of(run: EndedRun) -> _Text:
     severity: Severity = "Normal" if run.status is ExecutionStatus.COMPLETE else "Warning"
     text = f"Execution of plan {run.plan} finished with status {run.status}"
     return _Text(run.uid, "finished", severity, "PlanFinished", text)
-
-
-def _namespace_deleted(error: Exception) -> bool:
-    """Whether an event was rejected because its namespace is being deleted (403) or gone (404)."""
-    return isinstance(error, NotFound) or (
-        isinstance(error, Forbidden) and error.namespace_terminating
-    )
 
 
 def event_name(instance: str, uid: str, what: str) -> str:

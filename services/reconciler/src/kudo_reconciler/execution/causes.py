@@ -77,7 +77,10 @@ class Causes:
             now: Seconds of the event loop.
             client: Acts as the account of the Instance.
         """
-        unready = self._unready(obj, key)
+        unready: list[JsonObject] = []
+        if has_pods(obj):
+            replica_sets = self.observer.of_instance(REPLICA_SETS, key)
+            unready = unready_pods(obj, self.observer.of_instance(PODS, key), replica_sets)
         if unready and not await self._may_tell(obj, key, client):
             unready = []
         named = waiting.named
@@ -111,12 +114,6 @@ class Causes:
         metadata = pod["metadata"]
         with suppress(ApiError, ConnectionLost):
             await self.observer.body(PODS, metadata["namespace"], metadata["name"], client=client)
-
-    def _unready(self, obj: JsonObject, key: Key) -> list[JsonObject]:
-        if not has_pods(obj):
-            return []
-        replica_sets = self.observer.of_instance(REPLICA_SETS, key)
-        return unready_pods(obj, self.observer.of_instance(PODS, key), replica_sets)
 
     async def _may_tell(self, obj: JsonObject, key: Key, client: Client) -> bool:
         """Return whether the account may get what leads from an object to its pods."""

@@ -55,7 +55,10 @@ class Entries:
         """
         made = []
         for manifest, resource in objects:
-            _refuse_inventories(resource, manifest)
+            if (resource.group, resource.kind) == (names.GROUP, INVENTORIES.kind):
+                # Also when it is rendered before its turn: it would write a record.
+                text = f"{manifest}: only KUDO writes Inventories; remove the template"
+                raise FatalTaskError("TaskEnhancementError", text)
             place = place_of(resource, namespace, str(manifest.object["metadata"]["name"]))
             metadata = manifest.object["metadata"]
             # Of an object that is only created, nothing but the first rendering counts.
@@ -76,15 +79,6 @@ class Entries:
         return made
 
 
-def named(resource: Resource, name: str, namespace: str, plan: str, task: str) -> Entry:
-    """Return the entry of an object of which only the name is known before its task runs.
-
-    It has no digest: an entry with one would have to be written a second time.
-    """
-    place = place_of(resource, namespace, name)
-    return Entry(place, resource.version, resource.plural, plan, task)
-
-
 def answer_of(applied: JsonObject, resource: Resource, owner: str) -> Answer:
     """Return what the answer to an apply says.
 
@@ -96,13 +90,6 @@ def answer_of(applied: JsonObject, resource: Resource, owner: str) -> Answer:
     metadata = applied["metadata"]
     stays = resource.namespaced and not is_owned(applied, owner)
     return Answer(str(metadata["uid"]), adopted=stays and not is_retained(metadata))
-
-
-def _refuse_inventories(resource: Resource, manifest: Manifest) -> None:
-    """Refuse a template that would write a record, also when it is rendered before its turn."""
-    if (resource.group, resource.kind) == (names.GROUP, INVENTORIES.kind):
-        text = f"{manifest}: only KUDO writes Inventories; remove the template"
-        raise FatalTaskError("TaskEnhancementError", text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,8 +221,12 @@ def check_number(objects: int, context: TaskContext, key: TaskKey | None = None)
 
 
 def _named(resource: Resource, name: str, context: RenderContext) -> Entry:
-    path = context.path
-    return named(resource, name, context.tenant, path.plan, path.task)
+    """Return the entry of an object of which only the name is known before its task runs.
+
+    It has no digest: an entry with one would have to be written a second time.
+    """
+    place, path = place_of(resource, context.tenant, name), context.path
+    return Entry(place, resource.version, resource.plural, path.plan, path.task)
 
 
 def remember_rendered(objects: Iterable[tuple[Resource, str]], context: TaskContext) -> None:

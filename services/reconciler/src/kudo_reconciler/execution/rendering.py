@@ -20,7 +20,6 @@ from kudo.api import JsonObject
 from kudo.api.task_kinds import FatalTaskError, TransientTaskError
 from kudo.jobs import digest, env_file, render
 from kudo.jobs.render import Request
-from kudo.parameters.template import RawParameter
 from kudo.tasks.pipe import parse_env_file
 from kudo.tasks.rendering import Engine, Manifest
 from kudo_reconciler.common.clock import loop_seconds
@@ -237,10 +236,7 @@ def _texts(request: Request) -> list[str]:
     for resource in request.resources:
         texts += [resource, request.templates.get(resource, "")]
     for parameter in request.variables.parameters:
-        texts += _parameter_texts(parameter)
+        texts += [parameter.name, parameter.value_type or ""]
+        # One without a value is not the same as one with an empty value.
+        texts.append("-" if parameter.text is None else f"+{parameter.text}")
     return texts
-
-
-def _parameter_texts(parameter: RawParameter) -> list[str]:
-    text = parameter.text
-    return [parameter.name, parameter.value_type or "", "-" if text is None else f"+{text}"]

@@ -216,7 +216,12 @@ class Applier:
         if desired.only_created:
             return await self._leave(desired, existing, claim, context)
         if claim is Claim.FOREIGN:
-            return await self._adopt(desired, existing, context)
+            # Without force: who manages a field of it with another value keeps the object.
+            if keeps_data(desired):
+                desired = not_owned(desired, context.instance)
+            applied = await self._send(desired, existing, context, force=False)
+            tell_adopted(desired, context)
+            return applied
         before = former(desired, existing, context.instance)
         existing = await self._migrate_fields(desired, existing, context)
         if claim is Claim.KEPT:
@@ -274,16 +279,6 @@ class Applier:
             or now.metadata.deleting != metadata.deleting
         ):
             raise Superseded
-
-    async def _adopt(
-        self, desired: Desired, existing: JsonObject, context: RunContext
-    ) -> JsonObject:
-        """Adopt an object that belongs to nobody, and report what becomes of it."""
-        if keeps_data(desired):
-            desired = not_owned(desired, context.instance)
-        applied = await self._send(desired, existing, context, force=False)
-        tell_adopted(desired, context)
-        return applied
 
     async def _leave(
         self, desired: Desired, existing: JsonObject, claim: Claim, context: RunContext

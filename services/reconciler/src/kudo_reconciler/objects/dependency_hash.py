@@ -81,7 +81,13 @@ class DependencyHasher:
             # Its annotation would tell what was rendered once, for ever.
             return desired
         if dependency is not None:
-            return replace(desired, target=_with_content(desired.target, digests[dependency]))
+            metadata = desired.target["metadata"]
+            annotations = {
+                **(metadata.get("annotations") or {}),
+                names.ANNOTATION_DEPENDENCY_CONTENT: digest_text(digests[dependency]),
+            }
+            target = {**desired.target, "metadata": {**metadata, "annotations": annotations}}
+            return replace(desired, target=target)
         used = dependencies_of(desired.target)
         if not used or not desired.resource.namespaced:
             return desired
@@ -121,12 +127,3 @@ def as_dependency(desired: Desired) -> Dependency | None:
         if (desired.resource.group, desired.resource.kind) == (resource.group, kind):
             return Dependency(kind, desired.name)
     return None
-
-
-def _with_content(target: JsonObject, digest: bytes) -> JsonObject:
-    metadata = target["metadata"]
-    annotations = {
-        **(metadata.get("annotations") or {}),
-        names.ANNOTATION_DEPENDENCY_CONTENT: digest_text(digest),
-    }
-    return {**target, "metadata": {**metadata, "annotations": annotations}}

@@ -375,33 +375,18 @@ class Observer:
             self._gone[delta.object["metadata"]["uid"]] = delta.object
             if len(self._gone) > _REMEMBERED:
                 self._gone.popitem(last=False)
-        concerned, others = _concerned(delta)
+        concerned, has_unlisted = _concerned(delta)
+        written = (_kind(resource), *store_key(delta.object))
         for key in concerned:
-            self.own.changed(self._write_key(resource, delta, key), delta)
-        if others and self._spread is not None:
-            self._tell_others(self._spread, resource, delta, concerned)
-
-    def _tell_others(
-        self, spread: Spread, resource: Resource, delta: Delta, concerned: set[Key]
-    ) -> None:
-        """Tell the Instances that share an object and that its annotation does not list.
-
-        Those that are writing it now first: whether the change is theirs is known only until their
-        write has ended.
-        """
-        place = place_of(resource, None, delta.object["metadata"]["name"])
-        writing = self._writers(resource, delta)
-        for key in writing - concerned:
-            self.own.changed(self._write_key(resource, delta, key), delta)
-        spread.tell(place, frozenset(writing | concerned))
-
-    def _writers(self, resource: Resource, delta: Delta) -> set[Key]:
-        """Return the Instances whose write to an object is in flight."""
-        place = (_kind(resource), *store_key(delta.object))
-        return {key[-1] for key in self.own.in_flight() if key[:-1] == place}
-
-    def _write_key(self, resource: Resource, delta: Delta, key: Key) -> _WriteKey:
-        return (_kind(resource), *store_key(delta.object), key)
+            self.own.changed((*written, key), delta)
+        if has_unlisted and self._spread is not None:
+            # Of those that the annotation does not list, the Instances that are writing the object
+            # come first: whether the change is theirs is known only until their write has ended.
+            writing = {key[-1] for key in self.own.in_flight() if key[:-1] == written}
+            for key in writing - concerned:
+                self.own.changed((*written, key), delta)
+            place = place_of(resource, None, delta.object["metadata"]["name"])
+            self._spread.tell(place, frozenset(writing | concerned))
 
 
 @dataclass(frozen=True, slots=True)
@@ -425,7 +410,15 @@ class ObjectWrite:
             answer: The object as it is now.
             after: The object whose resourceVersion the write tested; None if it created one.
         """
-        if self._is_own(after):
+        # Own is an answer that contains no change but that of the write. One that tested a
+        # resourceVersion changed exactly that state; if the cache had an older one, the answer
+        # contains the changes in between, whose events are outdated from now on. The answer to a
+        # creation contains nothing else, unless the cache had an object of that name.
+        if after is None:
+            is_own = self.before is None
+        else:
+            is_own = self.before is not None and _version(self.before) == _version(after)
+        if is_own:
             self.observer.own.answered(self.key, answer)
         self.observer.read(self.resource, answer)
 
@@ -442,17 +435,6 @@ class ObjectWrite:
             return
         self.observer.own.deleted(self.key, uid)
         self.observer.gone(self.resource, obj)
-
-    def _is_own(self, after: JsonObject | None) -> bool:
-        """Return whether the answer contains no change but that of the write.
-
-        A write that tested a resourceVersion changed exactly that state. If the cache had an older
-        one, the answer contains the changes in between, whose events are outdated from now on. The
-        answer to a creation contains nothing else, unless the cache had an object of that name.
-        """
-        if after is None:
-            return self.before is None
-        return self.before is not None and _version(self.before) == _version(after)
 
 
 def _version(obj: JsonObject) -> tuple[str | None, str | None]:

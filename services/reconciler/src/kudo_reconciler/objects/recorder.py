@@ -12,7 +12,7 @@ from typing import Final
 from kubeio.cache.store import Delta
 from kubeio.errors import Forbidden, KubeError, NotFound
 from kubeio.leader_election.elector import NotLeading
-from kudo.api import JsonObject, bounds
+from kudo.api import bounds
 from kudo.api.identity import InstanceIdentity, identity
 from kudo.api.task_kinds import FatalTaskError, TransientTaskError
 from kudo.objects.inventory.record import (
@@ -199,9 +199,16 @@ class Recorder:
             entries, cached = await others(), self.inventories.cached(owner)
             planned = await PlanEntries.of(entries, cached, context)
             answers = await Answers.of(context.answers, cached)
-            await self._save(
-                owner, lambda record: self._expecting(context, owner, planned, answers, record)
-            )
+            try:
+                await self._restoring(
+                    owner, lambda record: self._expecting(context, owner, planned, answers, record)
+                )
+            except NotLeading:
+                raise
+            except KubeError as error:
+                # Without its cause: that the account of the run lacks a right would be told
+                # otherwise.
+                raise _task_error(owner, error) from None
             context.recorded.update(planned.places)
 
     async def ended(
@@ -254,17 +261,17 @@ class Recorder:
         owner = _owner(uid, delta)
         if owner is None:
             return None
-        if delta.kind != "deleted" and not self._is_of_others(uid, delta.object):
+        inventories = self.inventories
+        if delta.kind != "deleted" and (
+            not inventories.freshness.is_of_this_term(delta.object)
+            or inventories.is_own(uid, delta.object)
+        ):
             return None
         before, after = self.inventories.change(owner, delta)
         if before in (after, Record()):
             return None
         self.damage.add(owner, before, after)
         return owner
-
-    def _is_of_others(self, uid: str, obj: JsonObject) -> bool:
-        inventories = self.inventories
-        return inventories.freshness.is_of_this_term(obj) and not inventories.is_own(uid, obj)
 
     async def _covers(
         self, owner: InstanceIdentity, entries: Collection[Entry], recorded: Collection[Place]
@@ -307,17 +314,13 @@ class Recorder:
             # Of an object of two tasks one is on record: the other one does not write for its sake.
             return record
         if len(changed) > max(bounds.INSTANCE_OBJECTS, len(record)):
-            raise _too_many(len(changed))
+            text = (
+                f"the Instance would have {len(changed):,} objects on record, and "
+                f"{bounds.INSTANCE_OBJECTS:,} is the limit: have several Instances apply them, or "
+                "delete what no plan applies any more (kubectl kudo get objects shows it)"
+            )
+            raise FatalTaskError("TooManyObjects", text)
         return answers.added(replace(changed, complete=complete))
-
-    async def _save(self, owner: InstanceIdentity, change: Change) -> None:
-        try:
-            await self._restoring(owner, change)
-        except NotLeading:
-            raise
-        except KubeError as error:
-            # Without its cause: that the account of the run lacks a right would be told otherwise.
-            raise _task_error(owner, error) from None
 
     async def _restoring(self, owner: InstanceIdentity, change: Change) -> Record:
         """Save a change, and with it what somebody else has taken from the record."""
@@ -348,15 +351,6 @@ def must_be_stored(record: Record, answers: Mapping[Place, Answer]) -> bool:
         if (answer.adopted and not entry.adopted) or (entry.shared and entry.uid != answer.uid):
             return True
     return False
-
-
-def _too_many(objects: int) -> FatalTaskError:
-    text = (
-        f"the Instance would have {objects:,} objects on record, and {bounds.INSTANCE_OBJECTS:,} "
-        "is the limit: have several Instances apply them, or delete what no plan applies any more "
-        "(kubectl kudo get objects shows it)"
-    )
-    return FatalTaskError("TooManyObjects", text)
 
 
 def _task_error(owner: InstanceIdentity, error: KubeError) -> TransientTaskError:

@@ -203,25 +203,19 @@ class ClusterObjects:
     ) -> list[JsonObject]:
         """Return the objects of a kind that an Instance shares; others are dropped page by page."""
         shared: list[JsonObject] = []
+        record = self.shares.recorder.of(sharer)
         try:
             async for page in client.pages(resource, label_selector=_SELECTOR, metadata_only=True):
-                shared += [
-                    obj
-                    for obj in page.items
-                    if self._is_shared_by(sharer, resource, obj["metadata"])
-                ]
+                for obj in page.items:
+                    place = place_of(resource, None, obj["metadata"]["name"])
+                    if is_listed(obj["metadata"], sharer) or record.get(place) is not None:
+                        shared.append(obj)
         except (Forbidden, NotFound, MethodNotAllowed) as error:
             # Objects that may not be listed were not applied either, or the permission was revoked.
             log.debug("kind is not listed", extra={"kind": resource.kind, "why": str(error)})
             if isinstance(error, Forbidden):
                 unlisted.append(resource)
         return shared
-
-    def _is_shared_by(
-        self, sharer: InstanceIdentity, resource: Resource, metadata: JsonObject
-    ) -> bool:
-        place = place_of(resource, None, metadata["name"])
-        return is_listed(metadata, sharer) or self.shares.recorder.of(sharer).get(place) is not None
 
     async def _release(
         self, resource: Resource, obj: JsonObject, sharer: InstanceIdentity, client: Client

@@ -107,7 +107,7 @@ class Sharers:
             return tuple(map(str, listed))
         if listed:
             return tuple(map(str, listed[:_SOME]))
-        if await self._first([lambda: self._on_record(place)], {ours}) is None:
+        if await self._first([lambda: self.inventories.some_sharers(place)], {ours}) is None:
             return ()
         # KUDO 0.19 wrote nothing but the label.
         label = "" if sharers(metadata) else instance_label(metadata)
@@ -148,7 +148,7 @@ class Sharers:
 
     def _some_on_record(self, place: Place) -> list[InstanceIdentity]:
         """Return so many that exist as can be listed, and one that may be about to leave."""
-        living = filter(self.is_cached, self._on_record(place))
+        living = filter(self.is_cached, self.inventories.some_sharers(place))
         return list(islice(living, MOST_LISTED + 1))
 
     def _annotation(
@@ -167,13 +167,10 @@ class Sharers:
         recorded = [
             instance
             for instance in listed
-            if instance not in first and self._has_share(instance, place)
+            if instance not in first and self.inventories.has_share(instance, place)
         ]
         unknown = everybody.difference(recorded)
         return shared_by([*unknown, *recorded[: max(0, MOST_LISTED - len(unknown))]])
-
-    def _has_share(self, instance: InstanceIdentity, place: Place) -> bool:
-        return self.inventories.has_share(instance, place)
 
     async def _listed(self, metadata: Metadata) -> list[InstanceIdentity]:
         """Return the Instances that an object lists and that exist.
@@ -226,15 +223,14 @@ class Sharers:
         """Return another Instance that exists and has applied an object, by its record."""
         uid, listed = str(metadata["uid"]), sharers(metadata)
         sources = [
-            lambda: self._on_record(place, uid),
-            lambda: (instance for instance in listed if self._has_share(instance, place)),
+            lambda: self.inventories.some_sharers(place, uid),
+            lambda: (
+                instance for instance in listed if self.inventories.has_share(instance, place)
+            ),
         ]
         if not (listed and lists_all(metadata)):
-            sources.append(lambda: self._on_record(place))
+            sources.append(lambda: self.inventories.some_sharers(place))
         return await self._first(sources, {ours})
-
-    def _on_record(self, place: Place, uid: str = "") -> Iterator[InstanceIdentity]:
-        return self.inventories.some_sharers(place, uid)
 
     async def _first(
         self,
@@ -251,7 +247,7 @@ class Sharers:
             but: Those that do not count.
         """
         tried = set(but)
-        for at_once, may_exist in ((1, self.is_cached), (_AT_ONCE, _anybody)):
+        for at_once, may_exist in ((1, self.is_cached), (_AT_ONCE, lambda _: True)):
             for source in sources:
                 while some := _some(source(), tried, may_exist, at_once):
                     tried.update(some)
@@ -262,13 +258,13 @@ class Sharers:
 
     async def _unrecorded(self, listed: Iterable[InstanceIdentity]) -> InstanceIdentity | None:
         """Return a listed Instance that exists, and whose record does not tell what it shares."""
-        unknown = [instance for instance in listed if not self._is_complete(instance)]
+        unknown = []
+        for instance in listed:
+            record = self.inventories.cached(instance)
+            if record is None or not record.complete or self.is_damaged(instance):
+                unknown.append(instance)
         existing = await self.existing(unknown)
         return existing[0] if existing else None
-
-    def _is_complete(self, instance: InstanceIdentity) -> bool:
-        record = self.inventories.cached(instance)
-        return record is not None and record.complete and not self.is_damaged(instance)
 
     async def _of_label(
         self, metadata: Metadata, ours: InstanceIdentity
@@ -280,12 +276,12 @@ class Sharers:
         page = await self.instances.client.list(
             INSTANCES, field_selector=f"metadata.name={name}", metadata_only=True
         )
-        places = (obj["metadata"] for obj in page.items)
-        living = (
-            InstanceIdentity(instance["namespace"], instance["name"], instance["uid"])
-            for instance in places
-        )
-        return next((instance for instance in living if instance != ours), None)
+        for obj in page.items:
+            living = obj["metadata"]
+            instance = InstanceIdentity(living["namespace"], living["name"], living["uid"])
+            if instance != ours:
+                return instance
+        return None
 
 
 def _some(
@@ -296,10 +292,6 @@ def _some(
 ) -> list[InstanceIdentity]:
     untried = (instance for instance in instances if instance not in tried and may_exist(instance))
     return list(islice(untried, number))
-
-
-def _anybody(_: InstanceIdentity) -> bool:
-    return True
 
 
 class Spread:

@@ -69,9 +69,20 @@ class RecordedObjects:
             except Forbidden as error:
                 objects.refused[entry.place] = error
                 continue
-            if read is not None and _is_shared(entry, read[1]["metadata"], sharer):
+            if read is None:
+                continue
+            metadata = read[1]["metadata"]
+            # Somebody else may have an object of this name: on record is only what was intended.
+            if is_of_kudo(metadata) and has_applied(entry, metadata, sharer):
                 objects.shared.append(read)
-        objects.shared.extend(self._off_record(entries, sharer))
+        # What lists the Instance and is not on its record: an older release has applied it.
+        places = {entry.place for entry in entries}
+        objects.shared.extend(
+            (resource, obj)
+            for resource, obj in self.observer.shared(sharer.namespace, sharer.name)
+            if place_of(resource, None, obj["metadata"]["name"]) not in places
+            and is_listed(obj["metadata"], sharer)
+        )
         return objects
 
     def unlisted(self, key: Key) -> list[tuple[InstanceIdentity, Resource, JsonObject]]:
@@ -95,16 +106,6 @@ class RecordedObjects:
         if live is None or not live.complete:
             return None
         return [entry for entry in live if entry.cluster_scoped]
-
-    def _off_record(self, entries: Iterable[Entry], sharer: InstanceIdentity) -> list[Found]:
-        """Return watched objects that list an Instance which has no record of them."""
-        places = {entry.place for entry in entries}
-        return [
-            (resource, obj)
-            for resource, obj in self.observer.shared(sharer.namespace, sharer.name)
-            if place_of(resource, None, obj["metadata"]["name"]) not in places
-            and is_listed(obj["metadata"], sharer)
-        ]
 
     async def _read(self, entry: Entry, client: Client) -> Found | None:
         """Read the metadata of an object by name; None if there is none."""
@@ -130,10 +131,6 @@ class RecordedObjects:
             if not answer.names_object:
                 raise
             return None
-
-
-def _is_shared(entry: Entry, metadata: JsonObject, sharer: InstanceIdentity) -> bool:
-    return is_of_kudo(metadata) and has_applied(entry, metadata, sharer)
 
 
 log = logging.getLogger(__name__)

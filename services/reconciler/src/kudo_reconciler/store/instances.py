@@ -221,7 +221,10 @@ class InstanceStore:
         if instance.metadata.deleting and not finalizers:
             await self._send(instance, *operations)
             # Otherwise a reconcile before its watch event would process the deletion once more.
-            self._forget(instance)
+            cached = self.informer.get(*key_of(instance))
+            if cached is not None and cached["metadata"]["uid"] == instance.metadata.uid:
+                # Else it was created again meanwhile.
+                self.informer.observe_gone(*key_of(instance))
             return None
         return await self._patch(instance, *operations)
 
@@ -327,13 +330,6 @@ class InstanceStore:
                 yield
         except ObjectChanged as error:
             raise Outdated from error
-
-    def _forget(self, instance: Instance) -> None:
-        """Remove a deleted Instance from the cache, unless it was created again."""
-        metadata = instance.metadata
-        cached = self.informer.get(metadata.namespace, metadata.name)
-        if cached is not None and cached["metadata"]["uid"] == metadata.uid:
-            self.informer.observe_gone(metadata.namespace, metadata.name)
 
     def _observed(self, raw: JsonObject, *, own: bool) -> Instance:
         instance = Instance.from_wire(raw)

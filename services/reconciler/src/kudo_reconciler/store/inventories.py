@@ -12,10 +12,10 @@ which read it live, once, until the watch has reached the resourceVersion at whi
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import zip_longest
-from typing import Final, TypeVar, cast
+from typing import Final, cast
 
 from kubeio.cache.informer import Informer
 from kubeio.cache.store import Delta
@@ -100,8 +100,6 @@ _Content = tuple[tuple[Entry, ...], bool]
 """Entries of an Inventory, and whether it is complete."""
 Change = Callable[[Record], Record]
 """Computes the record to store from the one that is stored."""
-
-T = TypeVar("T")
 
 
 def kept_inventory(obj: JsonObject) -> JsonObject:
@@ -224,18 +222,17 @@ class InventoryStore:
             place: Where the object is.
             uid: Of the object, for those Instances alone that have it on record.
         """
-        for key in self.informer.keys_by_index(BY_SHARE, _share(place, uid)):
-            obj = self.informer.get(*key)
-            owner = None if obj is None else owner_of(obj["metadata"])
-            if owner is not None:
-                yield owner
+        return self._owners(self.informer.keys_by_index(BY_SHARE, _share(place, uid)))
 
     def each_sharer(self, place: Place) -> Iterator[InstanceIdentity]:
         """Yield what `some_sharers` does; may be iterated across an await.
 
         Instances that begin to share meanwhile are left out.
         """
-        for key in tuple(self.informer.keys_by_index(BY_SHARE, _share(place))):
+        return self._owners(tuple(self.informer.keys_by_index(BY_SHARE, _share(place))))
+
+    def _owners(self, keys: Iterable[tuple[str, str]]) -> Iterator[InstanceIdentity]:
+        for key in keys:
             obj = self.informer.get(*key)
             owner = None if obj is None else owner_of(obj["metadata"])
             if owner is not None:
@@ -391,16 +388,13 @@ async def _contents(record: Record, before: list[Iterator[Place]]) -> list[tuple
     """
     if len(record) <= _AT_ONCE:
         return shards(record, before)
-    return await _in_turns(sharding(record, before))
-
-
-async def _in_turns(steps: Generator[None, None, T]) -> T:
-    """Return what steps do; the event loop may run other tasks between them."""
+    steps = sharding(record, before)
     while True:
         try:
             next(steps)
         except StopIteration as end:
-            return cast("T", end.value)
+            return cast("list[tuple[Entry, ...]]", end.value)
+        # The event loop may run other tasks after each step.
         await asyncio.sleep(0)
 
 

@@ -111,13 +111,18 @@ class Directory:
         Raises:
             KubeError: it could not be read.
         """
-        if self._accounts is None and self._is_remembered((namespace, name)):
+        key = namespace, name
+        if self._accounts is None and self._found.get(key, float("-inf")) > self._clock():
             return True
         account = await self._current(self._accounts, SERVICE_ACCOUNTS, namespace, name)
         if account is None or _is_deleting(account):
             return False
         if self._accounts is None:
-            self._remember((namespace, name))
+            # In compat nothing tells of its deletion, so it counts as existing for a short while.
+            self._found[key] = self._clock() + _SECONDS
+            self._found.move_to_end(key)
+            if len(self._found) > _MOST:
+                self._found.popitem(last=False)
         return True
 
     async def _current(
@@ -134,15 +139,6 @@ class Directory:
         if informer is not None:
             informer.observe(live)
         return live
-
-    def _is_remembered(self, key: tuple[str, str]) -> bool:
-        return self._found.get(key, float("-inf")) > self._clock()
-
-    def _remember(self, key: tuple[str, str]) -> None:
-        self._found[key] = self._clock() + _SECONDS
-        self._found.move_to_end(key)
-        if len(self._found) > _MOST:
-            self._found.popitem(last=False)
 
 
 def _default(namespace: JsonObject) -> str | None:

@@ -304,7 +304,7 @@ class ApplyTask:
             Suspended: not all of them were sent, and nothing is sent during a pause.
         """
         items, objects = [], []
-        for desired in await self._desired(context):
+        for desired in await self._hashed(await self._enriched(context), context):
             await self.observer.watch(desired.resource)
             obj = await self.observer.body(
                 desired.resource, desired.namespace, desired.name, client=context.client
@@ -320,10 +320,6 @@ class ApplyTask:
         context.memory.applied[context.key] = tuple(items)
         remember_rendered([(item.resource, item.name) for item in items], context)
         return objects
-
-    async def _desired(self, context: TaskContext) -> list[Desired]:
-        """Return the objects to send; none has been sent if this fails."""
-        return await self._hashed(await self._enriched(context), context)
 
     async def _enriched(self, context: TaskContext) -> list[Desired]:
         manifests = await context.manifests()

@@ -9,7 +9,7 @@ sharers. A cluster-scoped object that KUDO never applied is an error. What is on
 somebody else has made, stays as well.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -78,19 +78,21 @@ class DeleteTask:
         left = {item: obj for item, obj in live if obj is not None}
         if not left:
             return TaskResult(done=True)
-        waits = [f"{item} is not deleted yet{_held(obj)}" for item, obj in left.items()]
+        waits = []
+        for item, obj in left.items():
+            held_by = finalizers.described(obj["metadata"].get("finalizers") or [])
+            held = f", held by {held_by}" if held_by else ""
+            waits.append(f"{item} is not deleted yet{held}")
+        # An object may lack our labels, and then no watch event would report its deletion.
+        key = key_of(context.instance)
+        unseen = any(
+            not self.observer.sees(item.resource, item.namespace, item.name, key) for item in left
+        )
         return TaskResult(
             done=False,
             message=", ".join(waits),
-            polled=self._unseen(left, context),
+            polled=unseen,
             awaits=context.awaited(*left.values()),
-        )
-
-    def _unseen(self, left: Iterable[AppliedObject], context: TaskContext) -> bool:
-        """Whether no watch event would report the deletion of one: it may lack our labels."""
-        key = key_of(context.instance)
-        return any(
-            not self.observer.sees(item.resource, item.namespace, item.name, key) for item in left
         )
 
     async def _delete_all(self, context: TaskContext) -> tuple[AppliedObject, ...]:
@@ -123,7 +125,15 @@ class DeleteTask:
                     return None
                 await self.observer.watch(resource)
                 check_may_write(context)
-                await self._send(item, live, context.client)
+                await context.client.delete(
+                    resource,
+                    item.name,
+                    namespace=namespace,
+                    # With its dependents: a task that waits must not end before they are gone.
+                    propagation="Foreground",
+                    uid=item.uid,
+                    resource_version=live["metadata"]["resourceVersion"],
+                )
             except NotFound:
                 return None
             except (Conflict, Invalid) as error:
@@ -170,16 +180,6 @@ class DeleteTask:
         context.tell("Normal", "ClusterResourcesKept", text)
         return None
 
-    async def _send(self, item: AppliedObject, live: JsonObject, client: Client) -> None:
-        await client.delete(
-            item.resource,
-            item.name,
-            namespace=item.namespace,
-            propagation="Foreground",
-            uid=item.uid,
-            resource_version=live["metadata"]["resourceVersion"],
-        )
-
     async def _find(self, item: AppliedObject, client: Client) -> JsonObject | None:
         """Return an object that is being deleted, None once it is gone."""
         live = await self._read(item.resource, item.namespace, item.name, client)
@@ -195,11 +195,6 @@ class DeleteTask:
         except (ApiError, ConnectionLost) as error:
             text = f"cannot read {resource.kind} {name}: {error_text(error, resource)}"
             raise task_error("TaskDeleteError", text, error) from error
-
-
-def _held(obj: JsonObject) -> str:
-    held_by = finalizers.described(obj["metadata"].get("finalizers") or [])
-    return f", held by {held_by}" if held_by else ""
 
 
 def _told(metadata: JsonObject, another: InstanceIdentity) -> str:

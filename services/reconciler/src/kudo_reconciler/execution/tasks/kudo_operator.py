@@ -115,7 +115,10 @@ class ChildTask:
     # Changing it
 
     async def _change(self, child: Child, context: TaskContext) -> TaskResult:
-        after = await self._version(child, context)
+        # Those of the whole tree must exist before anything of it is sent.
+        tree = await self.versions.tree(context.version, context.path.plan)
+        after = tree[child.version]
+        assert after is not None
         for _ in range(_ATTEMPTS):
             seen = await self.instances.read(
                 Key(child.namespace, child.name), client=context.client
@@ -131,13 +134,6 @@ class ChildTask:
                 if waiting is not None:
                     return waiting
         raise TransientTaskError("TaskApplyError", f"{child} keeps changing while it is applied")
-
-    async def _version(self, child: Child, context: TaskContext) -> OperatorVersion:
-        """Return the OperatorVersion of the child; those of the whole tree must exist."""
-        tree = await self.versions.tree(context.version, context.path.plan)
-        after = tree[child.version]
-        assert after is not None
-        return after
 
     async def _attempt(
         self, child: Child, after: OperatorVersion, seen: JsonObject | None, context: TaskContext

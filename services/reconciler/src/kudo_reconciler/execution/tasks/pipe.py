@@ -98,20 +98,23 @@ class PipeTask:
         """
         sent = context.memory.applied.get(context.key)
         if sent is None and await self._artifacts_exist(context):
-            await self._delete_pod(context)
+            # The process that applied them died before it deleted the pod.
+            pod = await self._read(context, PODS, _pipe_names(context).pod, live=True)
+            if pod is not None and is_owned(pod, context.instance.metadata.uid):
+                await self._request_deletion(pod, context)
             remember_rendered(_artifacts_of(context), context)
             return TaskResult(done=True)
-        pod, message = await self._pod(context)
+        waiter, message = await self._pod(context)
         if message:
-            name = pod["metadata"]["name"]
+            name = waiter["metadata"]["name"]
             key = key_of(context.instance)
             seen = self.observer.sees(PODS, key.namespace, name, key)
-            awaits = context.awaited(pod)
+            awaits = context.awaited(waiter)
             return TaskResult(done=False, message=message, polled=not seen, awaits=awaits)
         files = context.task.spec.pipe or ()
         check_may_write(context)
-        await context.takes_long(f"copying files from pod {pod['metadata']['name']}")
-        contents = await self.pods.read(pod, files, client=context.client)
+        await context.takes_long(f"copying files from pod {waiter['metadata']['name']}")
+        contents = await self.pods.read(waiter, files, client=context.client)
         artifacts = await self._artifacts(context, files, contents)
         await self.recording.expect_named(
             [(desired.resource, desired.name) for desired in artifacts], context
@@ -120,7 +123,7 @@ class PipeTask:
             applied = await self.applier.apply(desired, context)
             remember_applied(applied, desired.resource, context)
         check_may_write(context)
-        await self._request_deletion(pod, context)
+        await self._request_deletion(waiter, context)
         return TaskResult(done=True)
 
     # The pod
@@ -200,12 +203,6 @@ class PipeTask:
         except (ApiError, ConnectionLost) as error:
             text = f"cannot delete pod {pod['metadata']['name']}: {error_text(error, PODS)}"
             raise TransientTaskError("PipeTaskError", text) from error
-
-    async def _delete_pod(self, context: TaskContext) -> None:
-        """Delete this Instance's pod for the task, if there is one."""
-        pod = await self._read(context, PODS, _pipe_names(context).pod, live=True)
-        if pod is not None and is_owned(pod, context.instance.metadata.uid):
-            await self._request_deletion(pod, context)
 
     # The artifacts
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from kubeio.client import Client
 from kubeio.errors import ApiError, Conflict, ConnectionLost, NotFound
-from kubeio.exec import ExecResult, OutputTooLarge
+from kubeio.exec import OutputTooLarge
 from kubeio.kinds import PODS
 from kudo.api import Instance, JsonObject, PipeFile
 from kudo.api.task_kinds import FatalTaskError, TaskError, TransientTaskError
@@ -53,38 +53,37 @@ class PipePods:
             KubeError: it could not be deleted.
         """
         current: JsonObject | None = pod
+        metadata = pod["metadata"]
         for _ in range(_ATTEMPTS):
-            if current is None or not _is_same(current, pod) or is_deleting(current):
+            if current is None or current["metadata"]["uid"] != metadata["uid"]:
+                return
+            if execution_of(current) != execution_of(pod) or is_deleting(current):
                 return
             try:
-                await self._delete(current, client)
+                left = await client.delete(
+                    PODS,
+                    metadata["name"],
+                    namespace=metadata["namespace"],
+                    propagation="Foreground",
+                    uid=metadata["uid"],
+                    resource_version=current["metadata"]["resourceVersion"],
+                    grace_period_seconds=_GRACE_SECONDS,
+                )
+                if left.get("kind") == PODS.kind:
+                    # It is there until the kubelet has ended it; its deletion is in the cache now.
+                    self.observer.read(PODS, left)
             except NotFound:
                 return
             except Conflict as error:
                 # Most often the kubelet wrote its status. But the request may also have been
                 # delayed while another leader applied the pod for another execution.
                 conflict = error
-                metadata = pod["metadata"]
                 current = await self.observer.body(
                     PODS, metadata["namespace"], metadata["name"], client=client
                 )
             else:
                 return
         raise conflict
-
-    async def _delete(self, pod: JsonObject, client: Client) -> None:
-        metadata = pod["metadata"]
-        left = await client.delete(
-            PODS,
-            metadata["name"],
-            namespace=metadata["namespace"],
-            propagation="Foreground",
-            uid=metadata["uid"],
-            resource_version=metadata["resourceVersion"],
-            grace_period_seconds=_GRACE_SECONDS,
-        )
-        if left.get("kind") == PODS.kind:
-            self.observer.read(PODS, left)
 
     async def sweep(self, instance: Instance, keep: str = "") -> None:
         """Delete the pods of executions that have ended, as the account of the Instance.
@@ -165,14 +164,13 @@ class PipePods:
             text = f"{command[0]} cannot be run in {_of(pod)}: {error_text(error, PODS)}"
             raise TransientTaskError("PipeTaskError", text) from error
         if result.exit_code:
-            raise FatalTaskError("PipeTaskError", _failure(pod, command, result))
+            said = result.stderr.decode(errors="replace").strip()[:500]
+            text = (
+                f"pipe files cannot be copied from {_of(pod)}: {command[0]} ended with exit code "
+                f"{result.exit_code}: {said}"
+            )
+            raise FatalTaskError("PipeTaskError", text)
         return result.stdout
-
-
-def _is_same(pod: JsonObject, seen: JsonObject) -> bool:
-    """Return whether a pod is the one that was read, of the same execution."""
-    same = pod["metadata"]["uid"] == seen["metadata"]["uid"]
-    return same and execution_of(pod) == execution_of(seen)
 
 
 def is_deleting(pod: JsonObject) -> bool:
@@ -186,14 +184,6 @@ def _size(file: PipeFile, line: str) -> int:
         text = f"pipe file {path_of(file)} is a {kind or 'thing'}, not a regular file"
         raise FatalTaskError("PipeTaskError", text)
     return int(digits)
-
-
-def _failure(pod: JsonObject, command: Sequence[str], result: ExecResult) -> str:
-    said = result.stderr.decode(errors="replace").strip()[:500]
-    return (
-        f"pipe files cannot be copied from {_of(pod)}: {command[0]} ended with exit code "
-        f"{result.exit_code}: {said}"
-    )
 
 
 def _of(pod: JsonObject) -> str:
