@@ -32,14 +32,11 @@ COMMAND = Command(
 async def resume(session: Session, args: Args) -> None:
     """Resume an Instance; with `--children` those below it after it, the deepest last."""
     instance = await session.existing_instance(args.instance)
-    found = [instance, *await instances_below(session, instance, args)]
-    await write_all(session, found, suspended=False)
+    instances = [instance, *await instances_below(session, instance, args)]
+    await write_all(session, instances, suspended=False)
     show_written(session, args)
-    if args.wait and not session.report.dry:
-        await _wait(session, args)
-
-
-async def _wait(session: Session, args: Args) -> None:
+    if not args.wait or session.report.dry:
+        return
     instance = await session.existing_instance(args.instance)
     target = present_run(instance)
     if target is None or active(instance) is None:

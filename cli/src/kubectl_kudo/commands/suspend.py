@@ -69,13 +69,14 @@ async def suspend(session: Session, args: Args) -> None:
     if is_deleting(instance):
         text = f"instance {key_of(instance)} is being deleted, which no pause holds up"
         raise CliError(f"{text}; see it: kubectl kudo plan status {flags_of(key_of(instance))}")
-    found = [instance, *await instances_below(session, instance, args)]
-    await write_all(session, found[::-1], suspended=True)
+    instances = [instance, *await instances_below(session, instance, args)]
+    # The deepest first: a parent that is still running could send changes to its children.
+    await write_all(session, instances[::-1], suspended=True)
     show_written(session, args)
     if session.report.dry:
         return
     if args.wait:
-        paused = [one for one in found[::-1] if not is_deleting(one)]
+        paused = [each for each in instances[::-1] if not is_deleting(each)]
         await wait_for_pauses(session, paused, limit=args.wait_time)
     elif any(map(active, session.writes.objects)):
         talk(_IN_FLIGHT)
@@ -147,20 +148,21 @@ def _stays(key: str) -> str:
 
 async def instances_below(session: Session, instance: JsonObject, args: Args) -> list[JsonObject]:
     """Return the Instances below this one, parents first; none without `--children`."""
-    names = await listed_below(session, instance) if args.children else ()
-    wanted = [one for child in names for one in child.all()]
-    found = [await session.instance(one.name) for one in wanted]
-    return [one for one in found if one is not None]
+    children = await listed_below(session, instance) if args.children else ()
+    names = [each.name for child in children for each in child.all()]
+    instances = [await session.instance(name) for name in names]
+    return [each for each in instances if each is not None]
 
 
-async def write_all(session: Session, found: Sequence[JsonObject], *, suspended: bool) -> None:
+async def write_all(session: Session, instances: Sequence[JsonObject], *, suspended: bool) -> None:
     """Write to each Instance; an error names those that were written before it, and the rest."""
-    for number, instance in enumerate(found):
+    names = [str(instance["metadata"]["name"]) for instance in instances]
+    for number, instance in enumerate(instances):
         try:
             await _write(session, instance, suspended=suspended)
         except (KubeError, CliError) as error:
-            if len(found) > 1:
-                done, rest = _names(found[:number]), _names(found[number:])
+            if len(instances) > 1:
+                done, rest = ", ".join(names[:number]), ", ".join(names[number:])
                 error.add_note(f"\n  done before: {done or 'none'}\n  not done: {rest}")
             raise
 
@@ -180,23 +182,19 @@ async def _write(session: Session, instance: JsonObject, *, suspended: bool) -> 
     name = instance["metadata"]["name"]
     after = await session.writes.merge_patch(INSTANCES, session.namespace, name, patch)
     session.report.done(f"{'Suspended' if suspended else 'Resumed'} {key} instance")
-    session.report.say(_held_up(after) if suspended else _going_on(after))
-
-
-def _held_up(instance: JsonObject) -> str:
-    run, command = active(instance), f"`kubectl kudo resume {flags_of(key_of(instance))}`"
-    if run is None:
-        return f"no plan is running; one that is to run waits until {command}"
-    if is_pending(instance, run.plan):
-        return f"plan {run.plan} was not started yet, and waits until {command}"
-    return f"plan {run.plan} is held up: {MEANING} until {command}"
-
-
-def _going_on(instance: JsonObject) -> str:
-    run = active(instance)
-    if run is None:
-        return "no plan was held up"
-    return f"plan {run.plan} {'begins' if is_pending(instance, run.plan) else 'goes on'}"
+    run, resume = active(after), f"`kubectl kudo resume {flags_of(key)}`"
+    pending = run is not None and is_pending(after, run.plan)
+    if run is None and suspended:
+        text = f"no plan is running; one that is to run waits until {resume}"
+    elif run is None:
+        text = "no plan was held up"
+    elif not suspended:
+        text = f"plan {run.plan} {'begins' if pending else 'goes on'}"
+    elif pending:
+        text = f"plan {run.plan} was not started yet, and waits until {resume}"
+    else:
+        text = f"plan {run.plan} is held up: {MEANING} until {resume}"
+    session.report.say(text)
 
 
 def show_written(session: Session, args: Args) -> None:
@@ -205,7 +203,3 @@ def show_written(session: Session, args: Args) -> None:
         session.report.show_all(written)
     elif written:
         session.report.show(written[-1])
-
-
-def _names(instances: Sequence[JsonObject]) -> str:
-    return ", ".join(str(one["metadata"]["name"]) for one in instances)

@@ -2,6 +2,7 @@
 
 import asyncio
 
+from kubectl_kudo.commands.plan.trigger import spec_or_nothing
 from kubectl_kudo.reading.instance_state import not_in_force, pending
 from kubectl_kudo.reading.outcome import (
     Target,
@@ -11,7 +12,6 @@ from kubectl_kudo.reading.outcome import (
     triggered_plan,
 )
 from kubectl_kudo.reading.runs import key_of
-from kubectl_kudo.reading.unknown_names import parameters_suggested
 from kubectl_kudo.screens.waiting import wait_and_show
 from kubectl_kudo.session.arguments import (
     CHANGE_HELP,
@@ -25,10 +25,11 @@ from kubectl_kudo.session.arguments import (
 from kubectl_kudo.session.command import Command
 from kubectl_kudo.session.errors import CliError, ExitCode, UsageError
 from kubectl_kudo.session.kinds import INSTANCES
-from kubectl_kudo.session.names import name_fault
+from kubectl_kudo.session.names import name_fault, note_similar
 from kubectl_kudo.session.output import JsonObject, say, talk
 from kubectl_kudo.session.session import Session, in_session
 from kubectl_kudo.session.values import given_values
+from kubeio.errors import ApiError
 from kudo.parameters.sources import with_plain_booleans
 
 
@@ -74,13 +75,25 @@ COMMAND = Command(
 async def update(session: Session, args: Args, values: dict[str, str]) -> None:
     """Set the values and, if wanted, wait for the runs that this triggers."""
     before = await session.existing_instance(args.instance)
-    declared = await _as_declared(session, before, values)
+    declared = values
+    if with_plain_booleans(values.keys(), values) != values:
+        # Some value looks like a boolean; most updates need not know the types.
+        version = await session.version_of(before) or {"spec": {}}
+        parameters = version["spec"].get("parameters") or []
+        booleans = {each["name"] for each in parameters if each.get("value-type") == "boolean"}
+        declared = with_plain_booleans(booleans, values)
     patch: JsonObject = {"spec": {"parameters": declared} if declared else {}}
     account = getattr(args, "service_account", "")  # `upgrade` has no such flag
     if account:
         patch["spec"]["serviceAccountName"] = account
-    async with parameters_suggested(session, args.instance, values):
+    try:
         after = await session.writes.merge_patch(INSTANCES, session.namespace, args.instance, patch)
+    except (ApiError, CliError) as error:
+        # Read only now, so that a command that succeeds costs no more requests.
+        spec = await spec_or_nothing(session, args.instance)
+        declared_names = [str(each.get("name")) for each in spec.get("parameters") or ()]
+        note_similar(error, values, declared_names)
+        raise
     session.report.done(f"Instance {args.instance} was updated.")
     session.report.foretell(triggered_plan(before, after))
     session.report.show(session.writes.objects[-1])
@@ -90,19 +103,6 @@ async def update(session: Session, args: Args, values: dict[str, str]) -> None:
         await _wait(session, args, before, after)
     elif triggered(before, after) is None and pending(after):
         talk(f"Not in force: {not_in_force(after)}.")
-
-
-async def _as_declared(
-    session: Session, instance: JsonObject, values: dict[str, str]
-) -> dict[str, str]:
-    """Return the values, with those of boolean parameters as `true` and `false`."""
-    if with_plain_booleans(values.keys(), values) == values:
-        return values  # most updates need not know the types
-    version = await session.version_of(instance) or {"spec": {}}
-    declared = version["spec"].get("parameters") or []
-    return with_plain_booleans(
-        {one["name"] for one in declared if one.get("value-type") == "boolean"}, values
-    )
 
 
 async def _wait(session: Session, args: Args, before: JsonObject, after: JsonObject) -> None:

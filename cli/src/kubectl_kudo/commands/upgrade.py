@@ -32,7 +32,14 @@ from kubectl_kudo.packages.installation import Installation, described
 from kubectl_kudo.packages.installed import find_installed, with_dependencies
 from kubectl_kudo.packages.sources import found
 from kubectl_kudo.reading.instance_state import flags_of, version_key
-from kubectl_kudo.reading.outcome import outcome_of_present, present_run, triggered, triggered_plan
+from kubectl_kudo.reading.outcome import (
+    outcome_of,
+    outcome_of_present,
+    present_run,
+    triggered,
+    triggered_plan,
+)
+from kubectl_kudo.reading.runs import key_of
 from kubectl_kudo.screens.waiting import wait_and_show
 from kubectl_kudo.session.arguments import (
     ALLOW_DOWNGRADE,
@@ -115,40 +122,37 @@ async def upgrade_to(
     Raises:
         CliError: it would be denied, or is no upgrade.
     """
-    version = install_set.root.operator_version
-    steps = await _check(session, args, before, version, values)
-    # `install` has this flag, too.
+    version, instance = install_set.root.operator_version, _read(Instance, before)
+    installed_version = _read(OperatorVersion, await session.existing_version_of(before))
+    check_newer(instance.key, installed_version, version, allow_downgrade=args.allow_downgrade)
+    steps = steps_of(instance, installed_version, version, as_declared(version, values))
+    # Only `install` has this flag.
     replace = getattr(args, "replace_version", False)
-    found = await find_installed(session, install_set, replace=replace)
-    users = await check_replaceable(session, found.replaced, before)
+    installed = await find_installed(session, install_set, replace=replace)
+    users = await check_replaceable(session, installed.replaced, before)
 
     async def write() -> JsonObject:
+        # The rights come first: the plan that the write starts needs them.
         async with giving.applied() if giving else nullcontext():
             await run_children_again(session, before, users)
             return await _send(session, before, version, steps.values)
 
-    after = await Installation(session, install_set, found).run(write)
+    after = await Installation(session, install_set, installed).run(write)
     session.report.show_all(session.writes.objects)
     if args.wait and after is not None and not session.report.dry:
         await _wait(session, args, before, after, steps)
     elif steps.later:
-        talk(_still_to_do(session, before["metadata"]["name"], steps))
+        flags = flags_of(key_of(before))
+        given = [f"-p {shlex.quote(f'{name}={value}')}" for name, value in steps.later.items()]
+        talk(
+            f"Not set yet: {', '.join(steps.later)}. Their change runs plan {steps.later_plan}, "
+            f"which cannot run together with the upgrade. Once its plan {steps.plan} is COMPLETE, "
+            f"set them:\n  kubectl kudo plan wait {flags}\n"
+            f"  kubectl kudo update {flags} {' '.join(given)}"
+        )
 
 
-async def _check(
-    session: Session,
-    args: Args,
-    before: JsonObject,
-    version: OperatorVersion,
-    values: dict[str, str],
-) -> Steps:
-    instance = read(Instance, before)
-    installed = read(OperatorVersion, await session.existing_version_of(before))
-    check_newer(instance.key, installed, version, allow_downgrade=args.allow_downgrade)
-    return steps_of(instance, installed, version, as_declared(version, values))
-
-
-def read(kind: type[_Object], wire: JsonObject) -> _Object:
+def _read(kind: type[_Object], wire: JsonObject) -> _Object:
     """Return an object as a model.
 
     Raises:
@@ -191,23 +195,9 @@ async def _wait(
         raise CliError(f"{error}{more}") from error
     say(f"instance {target.key} ready")
     if steps.later:
-        await update(session, _for_instance(args, before), dict(steps.later))
-
-
-def _for_instance(args: Args, instance: JsonObject) -> Args:
-    """Return the arguments with the name of the Instance, which `install` may have left out."""
-    return Args(**{**vars(args), "instance": instance["metadata"]["name"]})
-
-
-def _still_to_do(session: Session, name: str, steps: Steps) -> str:
-    flags = flags_of(f"{session.namespace}/{name}")
-    given = " ".join(f"-p {shlex.quote(f'{name}={value}')}" for name, value in steps.later.items())
-    return (
-        f"Not set yet: {', '.join(steps.later)}. Their change runs plan {steps.later_plan}, which "
-        f"cannot run together with the upgrade. Once its plan {steps.plan} is COMPLETE, set them:\n"
-        f"  kubectl kudo plan wait {flags}\n"
-        f"  kubectl kudo update {flags} {given}"
-    )
+        # `install` may have been called without the name of the Instance.
+        named = Args(**{**vars(args), "instance": before["metadata"]["name"]})
+        await update(session, named, dict(steps.later))
 
 
 async def bring_to(
@@ -229,28 +219,33 @@ async def bring_to(
     if version_key(before) != (version.metadata.namespace, version.metadata.name):
         await upgrade_to(session, args, install_set, before, values, giving)
         return
-    found = await find_installed(session, install_set, replace=args.replace_version)
-    users = await check_replaceable(session, found.replaced, before)
-    if found.replaced:
-        _check_values(before, version, values)
+    installed = await find_installed(session, install_set, replace=args.replace_version)
+    users = await check_replaceable(session, installed.replaced, before)
+    if installed.replaced:
+        # All values, by the new content: a write of the Instance checks those that it changes.
+        stored = _read(Instance, before).parameters
+        kept = {name: value for name, value in stored.items() if version.parameter(name)}
+        new = {**kept, **as_declared(version, values)}
+        check_instance(before["metadata"]["name"], version, new)
 
     async def write() -> JsonObject:
+        # The rights come first: the plan that the write starts needs them.
         async with giving.applied() if giving else nullcontext():
             await run_children_again(session, before, users)
-            return await _updated(session, before, version, values, run=bool(found.replaced))
+            return await _updated(session, before, version, values, run=bool(installed.replaced))
 
-    after = await Installation(session, install_set, found).run(write)
+    after = await Installation(session, install_set, installed).run(write)
     assert after is not None, "the Instance is written"
     session.report.show_all(session.writes.objects)
-    if args.wait and not session.report.dry:
-        await _wait_for_run(session, before, after, args.wait_time)
-
-
-def _check_values(before: JsonObject, version: OperatorVersion, values: dict[str, str]) -> None:
-    """Check all values by the new content: a write of the Instance checks those that it changes."""
-    stored = read(Instance, before).parameters
-    kept = {name: value for name, value in stored.items() if version.parameter(name) is not None}
-    check_instance(before["metadata"]["name"], version, {**kept, **as_declared(version, values)})
+    if not args.wait or session.report.dry:
+        return
+    # For the run that the call caused, else for the one in progress or the last one.
+    target, outcome = triggered(before, after), outcome_of
+    if target is None:
+        target, outcome = present_run(after), outcome_of_present
+    if target is not None:
+        await wait_and_show(session, target, after, limit=args.wait_time, outcome_of=outcome)
+        say(f"instance {target.key} ready")
 
 
 async def _updated(
@@ -275,41 +270,19 @@ async def _updated(
     changed = {name: value for name, value in declared.items() if stored.get(name) != value}
     if changed:
         patch: JsonObject = {"spec": {"parameters": changed}}
-        metadata = before["metadata"]
-        after = await session.writes.merge_patch(
-            INSTANCES, session.namespace, metadata["name"], patch
-        )
+        name = before["metadata"]["name"]
+        after = await session.writes.merge_patch(INSTANCES, session.namespace, name, patch)
         session.report.done(f"{described(INSTANCES, after)} updated")
         plan = triggered_plan(before, after)
         session.report.foretell(plan)
         if run and plan and plan != PLAN_DEPLOY:
-            talk(_deploy_hint(plan, after))
+            deploy = f"kubectl kudo plan trigger {flags_of(key_of(after))} --name {PLAN_DEPLOY}"
+            talk(
+                f"The changed values run plan {plan}. What only plan {PLAN_DEPLOY} applies stays "
+                f"as it is until that runs: {deploy}"
+            )
         return after
     if run:
         return await run_again(session, before)
     session.report.say(f"{described(INSTANCES, before)} unchanged")
     return before
-
-
-def _deploy_hint(plan: str, instance: JsonObject) -> str:
-    metadata = instance["metadata"]
-    flags = flags_of(f"{metadata['namespace']}/{metadata['name']}")
-    return (
-        f"The changed values run plan {plan}. What only plan {PLAN_DEPLOY} applies stays as it is "
-        f"until that runs: kubectl kudo plan trigger {flags} --name {PLAN_DEPLOY}"
-    )
-
-
-async def _wait_for_run(
-    session: Session, before: JsonObject, after: JsonObject, limit: int
-) -> None:
-    """Wait for the run that the call caused, else for the one in progress or the last one."""
-    target = triggered(before, after)
-    if target is not None:
-        await wait_and_show(session, target, after, limit=limit)
-    else:
-        target = present_run(after)
-        if target is None:
-            return
-        await wait_and_show(session, target, after, limit=limit, outcome_of=outcome_of_present)
-    say(f"instance {target.key} ready")

@@ -5,15 +5,16 @@ from uuid import uuid4
 
 from kubectl_kudo.reading.instance_state import suspension
 from kubectl_kudo.reading.outcome import triggered
-from kubectl_kudo.reading.unknown_names import plans_suggested
 from kubectl_kudo.screens.waiting import wait_and_show
 from kubectl_kudo.session.arguments import CHANGE_HELP, INSTANCE, WAITING, WRITING, Args, Flag
 from kubectl_kudo.session.command import Command
 from kubectl_kudo.session.errors import CliError, UsageError
 from kubectl_kudo.session.kinds import INSTANCES
-from kubectl_kudo.session.output import say, talk
+from kubectl_kudo.session.names import note_similar
+from kubectl_kudo.session.output import JsonObject, say, talk
 from kubectl_kudo.session.session import Session, in_session
 from kubectl_kudo.session.terminal import word
+from kubeio.errors import ApiError, KubeError
 
 
 def run(args: Args) -> None:
@@ -62,11 +63,16 @@ async def schedule(
         done: The result line.
         fields: Further fields of `spec.planExecution`; None removes one.
     """
-    # A status left over from an earlier run would end the new one at once.
+    # A fresh uid makes it another run; a status of an earlier one would end it at once.
     execution = {"planName": plan, "uid": str(uuid4()), "status": None, **fields}
     patch = {"spec": {"planExecution": execution}}
-    async with plans_suggested(session, args.instance, plan):
+    try:
         after = await session.writes.merge_patch(INSTANCES, session.namespace, args.instance, patch)
+    except (ApiError, CliError) as error:
+        # Read only now, so that a command that succeeds costs no more requests.
+        plans = (await spec_or_nothing(session, args.instance)).get("plans") or {}
+        note_similar(error, [plan], list(plans))
+        raise
     session.report.done(done)
     if pause := suspension(after):
         talk(f"The instance is {pause}: the run waits until it is resumed.")
@@ -77,3 +83,14 @@ async def schedule(
             raise CliError(f"plan {plan} was not scheduled; is it in progress already?")
         await wait_and_show(session, target, after, limit=args.wait_time)
         say(f"instance {target.key} ready")
+
+
+async def spec_or_nothing(session: Session, name: str) -> JsonObject:
+    """Return the spec of the Instance's OperatorVersion; empty if it cannot be read."""
+    try:
+        instance = await session.instance(name)
+        version = await session.version_of(instance) if instance else None
+    except KubeError:
+        return {}
+    spec: JsonObject = (version or {}).get("spec") or {}
+    return spec
