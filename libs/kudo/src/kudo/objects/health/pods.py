@@ -87,14 +87,13 @@ def _said(container: JsonObject) -> str:
     for state in ("state", "lastState"):
         ended = mapping(mapping(container.get(state)).get("terminated"))
         if ended:
-            return _one_line(text(ended.get("message"))) if number(ended.get("exitCode")) else ""
+            if not number(ended.get("exitCode")):
+                return ""
+            # Besides control characters, those that reverse or hide text are not printable either.
+            message = text(ended.get("message"))
+            printable = "".join(each if each.isprintable() else " " for each in message)
+            return shown(" ".join(printable.split()), _LONGEST)
     return ""
-
-
-def _one_line(said: str) -> str:
-    # Besides control characters, those that reverse or hide text are not printable either.
-    printable = "".join(each if each.isprintable() else " " for each in said)
-    return shown(" ".join(printable.split()), _LONGEST)
 
 
 _STARTING: Final = frozenset({"", "ContainerCreating", "PodInitializing"})
@@ -156,52 +155,42 @@ def _problems(pod: JsonObject) -> Iterator[PodProblem]:
     ]
     if text(status(pod).get("phase")) == "Failed":
         if explained(status(pod)):
-            said = text(status(pod).get("message"))
-            yield PodProblem("", text(status(pod).get("reason")), said)
-        yield from filter(None, map(_failed, containers))
+            message = text(status(pod).get("message"))
+            yield PodProblem("", text(status(pod).get("reason")), message)
+        for container in containers:
+            ended = mapping(mapping(container.get("state")).get("terminated"))
+            code = number(ended.get("exitCode"))
+            if code:
+                reason, message = text(ended.get("reason")) or "Error", text(ended.get("message"))
+                detail = f"exit code {code}"
+                yield PodProblem(_name(container), reason, detail, ended=True, last_words=message)
         return
-    yield from filter(None, map(_waiting, containers))
+    for container in containers:
+        state = mapping(mapping(container.get("state")).get("waiting"))
+        reason = text(state.get("reason"))
+        if reason in _PULLING:
+            image = text(container.get("image"))
+            detail = f'image "{image}" cannot be pulled' if image else "its image cannot be pulled"
+            yield PodProblem(_name(container), "ImagePullBackOff", detail)
+        elif reason == _CRASHING:
+            yield _crashing(container)
+        elif reason not in _STARTING:
+            yield PodProblem(_name(container), reason, text(state.get("message")))
     scheduled = condition(pod, "PodScheduled")
     if is_false(scheduled) and scheduled.get("reason"):
         yield PodProblem("", text(scheduled.get("reason")), text(scheduled.get("message")))
-    yield from filter(None, map(_restarted, containers))
-
-
-def _failed(container: JsonObject) -> PodProblem | None:
-    ended = mapping(mapping(container.get("state")).get("terminated"))
-    code = number(ended.get("exitCode"))
-    if not code:
-        return None
-    reason, said = text(ended.get("reason")) or "Error", text(ended.get("message"))
-    return PodProblem(_name(container), reason, f"exit code {code}", ended=True, last_words=said)
-
-
-def _waiting(container: JsonObject) -> PodProblem | None:
-    waiting = mapping(mapping(container.get("state")).get("waiting"))
-    reason = text(waiting.get("reason"))
-    if reason in _STARTING:
-        return None
-    if reason in _PULLING:
-        image = text(container.get("image"))
-        said = f'image "{image}" cannot be pulled' if image else "its image cannot be pulled"
-        return PodProblem(_name(container), "ImagePullBackOff", said)
-    if reason == _CRASHING:
-        return _crashing(container)
-    return PodProblem(_name(container), reason, text(waiting.get("message")))
-
-
-def _restarted(container: JsonObject) -> PodProblem | None:
-    """Return the problem of a container that was restarted and may end again at any time."""
-    crashes = count(container.get("restartCount")) >= _RESTARTS
-    return _crashing(container) if crashes and not container.get("ready") else None
+    for container in containers:
+        # One that was restarted often runs at the moment, and may end again at any time.
+        if count(container.get("restartCount")) >= _RESTARTS and not container.get("ready"):
+            yield _crashing(container)
 
 
 def _crashing(container: JsonObject) -> PodProblem:
     ended = mapping(mapping(container.get("lastState")).get("terminated"))
     code = number(ended.get("exitCode"))
-    said = "" if code is None else f"it ends with exit code {code}"
-    killed = ended.get("reason") == _KILLED
-    return PodProblem(_name(container), _KILLED if killed else _CRASHING, said, ended=True)
+    detail = "" if code is None else f"it ends with exit code {code}"
+    reason = _KILLED if ended.get("reason") == _KILLED else _CRASHING
+    return PodProblem(_name(container), reason, detail, ended=True)
 
 
 def _name(container: JsonObject) -> str:
@@ -216,20 +205,12 @@ def delay_of(pod: JsonObject) -> str:
             return ""
         said = text(ready.get("message")) or "not ready"
         return f"{said}; its readiness probe may fail: see its events and log"
-    starting = next(filter(None, map(_starting, _all_containers(pod))), "")
-    if starting:
-        return f"{starting} for long; a volume, a Secret or the network may be missing"
+    for container in _both(status(pod), "initContainerStatuses", "containerStatuses"):
+        state = mapping(mapping(container.get("state")).get("waiting"))
+        if state.get("reason"):
+            starting = f"{_name(container)}: {explained(state)}"
+            return f"{starting} for long; a volume, a Secret or the network may be missing"
     return "it has no node yet" if not condition(pod, "PodScheduled") else ""
-
-
-def _starting(container: JsonObject) -> str:
-    waiting = mapping(mapping(container.get("state")).get("waiting"))
-    return f"{_name(container)}: {explained(waiting)}" if waiting.get("reason") else ""
-
-
-def _all_containers(pod: JsonObject) -> Iterator[JsonObject]:
-    yield from items(status(pod).get("initContainerStatuses"))
-    yield from items(status(pod).get("containerStatuses"))
 
 
 def advice_on(pod: JsonObject, problem: PodProblem) -> str:

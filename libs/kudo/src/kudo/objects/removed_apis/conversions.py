@@ -173,21 +173,18 @@ def upgrade_signing_request(request: JsonObject) -> None:
 
 
 def upgrade_endpoint_slice(endpoint_slice: JsonObject) -> None:
+    """Keep node and zone of the topology; the API server takes nothing else of it in v1."""
     for endpoint in mappings_at(endpoint_slice, "endpoints"):
         topology = mapping_at(endpoint, "topology")
-        if topology is not None:
-            _upgrade_topology(endpoint, topology)
-
-
-def _upgrade_topology(endpoint: JsonObject, topology: JsonObject) -> None:
-    """Keep node and zone; the API server takes nothing else of it in v1."""
-    del endpoint["topology"]
-    for label, field in (
-        ("kubernetes.io/hostname", "nodeName"),
-        ("topology.kubernetes.io/zone", "zone"),
-    ):
-        if topology.get(label) is not None:
-            set_default(endpoint, field, topology[label])
+        if topology is None:
+            continue
+        del endpoint["topology"]
+        for label, field in (
+            ("kubernetes.io/hostname", "nodeName"),
+            ("topology.kubernetes.io/zone", "zone"),
+        ):
+            if topology.get(label) is not None:
+                set_default(endpoint, field, topology[label])
 
 
 def upgrade_disruption_budget(budget: JsonObject) -> None:
@@ -201,39 +198,36 @@ def upgrade_disruption_budget(budget: JsonObject) -> None:
 
 
 def upgrade_alpha_binding(binding: JsonObject) -> None:
+    """Name the group of each subject instead of its version."""
     for subject in mappings_at(binding, "subjects"):
-        _upgrade_subject(subject)
-
-
-def _upgrade_subject(subject: JsonObject) -> None:
-    """Name the group of a subject instead of its version; `*` meant all authenticated users."""
-    kind, version = subject.get("kind"), subject.pop("apiVersion", None)
-    if kind in ("User", "Group"):
-        subject["apiGroup"] = _RBAC_GROUP
-    elif kind == "ServiceAccount":
-        subject["apiGroup"] = ""
-    elif isinstance(version, str):
-        subject["apiGroup"] = version.rpartition("/")[0]
-    if kind == "User" and subject.get("name") == "*":
-        subject |= {"kind": "Group", "name": "system:authenticated"}
+        kind, version = subject.get("kind"), subject.pop("apiVersion", None)
+        if kind in ("User", "Group"):
+            subject["apiGroup"] = _RBAC_GROUP
+        elif kind == "ServiceAccount":
+            subject["apiGroup"] = ""
+        elif isinstance(version, str):
+            subject["apiGroup"] = version.rpartition("/")[0]
+        if kind == "User" and subject.get("name") == "*":
+            # What `*` meant in v1alpha1.
+            subject |= {"kind": "Group", "name": "system:authenticated"}
 
 
 def upgrade_ingress(ingress: JsonObject) -> None:
+    """Restructure the backends, and write the path type out.
+
+    The annotation `kubernetes.io/ingress.class` stays: controllers still honour it, and
+    `spec.ingressClassName` would ask for an IngressClass that the old version did not need.
+    """
     spec = mapping_at(ingress, "spec")
     if spec is None:
         return
     rename(spec, "backend", "defaultBackend")
     _upgrade_backend(spec, "defaultBackend")
-    for path in _paths(spec):
-        set_default(path, "pathType", "ImplementationSpecific")
-        _upgrade_backend(path, "backend")
-
-
-def _paths(spec: JsonObject) -> Iterator[JsonObject]:
     for rule in mappings_at(spec, "rules"):
-        http = mapping_at(rule, "http")
-        if http is not None:
-            yield from mappings_at(http, "paths")
+        for path in mappings_at(mapping_at(rule, "http") or {}, "paths"):
+            # Without a path type, the controller decided in v1beta1.
+            set_default(path, "pathType", "ImplementationSpecific")
+            _upgrade_backend(path, "backend")
 
 
 def _upgrade_backend(parent: JsonObject, key: str) -> None:
@@ -279,9 +273,10 @@ def upgrade_v2beta1(autoscaler: JsonObject) -> None:
 
 
 def _source(old: JsonObject, fields: tuple[str, ...]) -> JsonObject:
-    target = _target(old, fields)
-    if target is None:
+    field = next((field for field in fields if old.get(field) is not None), None)
+    if field is None:
         return old
+    target_type, target_field = _TARGETS[field]
     new: JsonObject = {}
     for key, value in old.items():
         if key in _NAMES and value is not None:
@@ -290,15 +285,7 @@ def _source(old: JsonObject, fields: tuple[str, ...]) -> JsonObject:
             new["describedObject"] = value
         elif key not in fields and key not in _NAMES:
             new[key] = value
-    return {**new, "target": target}
-
-
-def _target(source: JsonObject, fields: tuple[str, ...]) -> dict[str, Json] | None:
-    for field in fields:
-        if source.get(field) is not None:
-            kind, name = _TARGETS[field]
-            return {"type": kind, name: source[field]}
-    return None
+    return {**new, "target": {"type": target_type, target_field: old[field]}}
 
 
 _KEEP_ZERO: Final = "flowcontrol.k8s.io/v1beta3-preserve-zero-concurrency-shares"

@@ -30,7 +30,7 @@ _OF_ALL_VERSIONS: Final = {
 }
 """Fields for all versions at once, and their names in a version."""
 _APPROVAL: Final = "api-approved.kubernetes.io"
-_PROTECTED: Final = ("k8s.io", "kubernetes.io")
+_PROTECTED: Final = (".k8s.io", ".kubernetes.io")
 
 
 def upgrade_definition(definition: JsonObject) -> None:
@@ -38,19 +38,6 @@ def upgrade_definition(definition: JsonObject) -> None:
     if spec is None:
         return
     set_default(spec, "scope", "Namespaced")
-    _upgrade_versions(spec)
-    pruned = spec.get("preserveUnknownFields")
-    for version in mappings_at(spec, "versions"):
-        _upgrade_schema(version, everything_kept=pruned is not False)
-        for column in mappings_at(version, "additionalPrinterColumns"):
-            rename(column, "JSONPath", "jsonPath")
-    if pruned is None or pruned is True:
-        spec["preserveUnknownFields"] = False
-    _upgrade_conversion(spec)
-    _note_approval(definition, spec.get("group"))
-
-
-def _upgrade_versions(spec: JsonObject) -> None:
     name = spec.pop("version", None)
     if name is not None and not spec.get("versions"):
         spec["versions"] = [{"name": name, "served": True, "storage": True}]
@@ -59,41 +46,39 @@ def _upgrade_versions(spec: JsonObject) -> None:
         if value is not None:
             for version in mappings_at(spec, "versions"):
                 set_default(version, new, copied(value))
-
-
-def _upgrade_schema(version: JsonObject, *, everything_kept: bool) -> None:
-    validation = child(version, "schema")
-    if validation is None:
-        return
-    schema = validation.get("openAPIV3Schema")
-    if schema is None:
-        validation["openAPIV3Schema"] = open_schema()
-    elif everything_kept and isinstance(schema, dict):
-        validation["openAPIV3Schema"] = structural(schema)
-
-
-def _upgrade_conversion(spec: JsonObject) -> None:
+    pruned = spec.get("preserveUnknownFields")
+    for version in mappings_at(spec, "versions"):
+        validation = child(version, "schema")
+        if validation is not None:
+            schema = validation.get("openAPIV3Schema")
+            if schema is None:
+                validation["openAPIV3Schema"] = open_schema()
+            elif pruned is not False and isinstance(schema, dict):
+                validation["openAPIV3Schema"] = structural(schema)
+        for column in mappings_at(version, "additionalPrinterColumns"):
+            rename(column, "JSONPath", "jsonPath")
+    if pruned is None or pruned is True:
+        # v1 refuses true. The schemas, which are open now, say it instead.
+        spec["preserveUnknownFields"] = False
     conversion = mapping_at(spec, "conversion")
-    if conversion is None:
-        return
+    if conversion is not None:
+        _upgrade_conversion(conversion)
+    group, metadata = spec.get("group"), mapping_at(definition, "metadata")
+    if isinstance(group, str) and f".{group}".endswith(_PROTECTED) and metadata is not None:
+        # v1 wants this annotation of groups that look like those of Kubernetes.
+        annotations = child(metadata, "annotations")
+        if annotations is not None:
+            set_default(annotations, _APPROVAL, "unapproved, defined before approval was asked for")
+
+
+def _upgrade_conversion(conversion: JsonObject) -> None:
     client = conversion.pop("webhookClientConfig", None)
     versions = conversion.pop("conversionReviewVersions", None)
-    if conversion.get("strategy") != "Webhook" and client is None and versions is None:
-        return
-    webhook: JsonObject = {"conversionReviewVersions": versions or ["v1beta1"]}
-    if client is not None:
-        webhook["clientConfig"] = client
-    set_default(conversion, "webhook", webhook)
-
-
-def _note_approval(definition: JsonObject, group: Json) -> None:
-    """Add the annotation that v1 wants of groups that look like those of Kubernetes."""
-    if not isinstance(group, str) or not f".{group}".endswith(tuple(f".{g}" for g in _PROTECTED)):
-        return
-    metadata = mapping_at(definition, "metadata")
-    annotations = None if metadata is None else child(metadata, "annotations")
-    if annotations is not None:
-        set_default(annotations, _APPROVAL, "unapproved, defined before approval was asked for")
+    if conversion.get("strategy") == "Webhook" or client is not None or versions is not None:
+        webhook: JsonObject = {"conversionReviewVersions": versions or ["v1beta1"]}
+        if client is not None:
+            webhook["clientConfig"] = client
+        set_default(conversion, "webhook", webhook)
 
 
 _PRESERVE: Final = "x-kubernetes-preserve-unknown-fields"
@@ -140,32 +125,40 @@ def structural(schema: JsonObject) -> JsonObject:
     if isinstance(properties, dict):
         for name in ("apiVersion", "kind"):
             if isinstance(properties.get(name), dict):
-                properties[name] = _text(properties[name])
+                text = {k: v for k, v in properties[name].items() if k != _PRESERVE}
+                properties[name] = {**text, "type": "string"}
         if isinstance(properties.get("metadata"), dict):
-            properties["metadata"] = _metadata(properties["metadata"])
+            # Of metadata, a schema of v1 may restrict the names alone.
+            inner = mapping_at(properties["metadata"], "properties") or {}
+            names = {name: inner[name] for name in ("name", "generateName") if name in inner}
+            restricted = {"properties": names} if names else {}
+            properties["metadata"] = {"type": "object", **restricted}
     return root
-
-
-def _text(schema: JsonObject) -> JsonObject:
-    return {**{k: v for k, v in schema.items() if k != _PRESERVE}, "type": "string"}
-
-
-def _metadata(schema: JsonObject) -> JsonObject:
-    """Keep what may be said of metadata: names alone."""
-    properties = mapping_at(schema, "properties") or {}
-    names = {name: properties[name] for name in ("name", "generateName") if name in properties}
-    return {"type": "object", **({"properties": names} if names else {})}
 
 
 def _node(schema: JsonObject) -> JsonObject:
     node = {key: _below(key, value) for key, value in schema.items() if value is not None}
     if node.get(_INT_OR_STRING):
         return node
-    if _means_int_or_string(node):
-        return _int_or_string(node)
-    _settle_properties(node)
+    alternatives = node.get("anyOf", node.get("oneOf"))
+    one_list = ("anyOf" in node) != ("oneOf" in node)
+    if "type" not in node and one_list and alternatives in (_EITHER, _EITHER[::-1]):
+        # What speaks of objects and arrays alone says nothing here.
+        others = ("anyOf", "oneOf", _PRESERVE, *_IMPLIED)
+        rest = {key: value for key, value in node.items() if key not in others}
+        _settle_logic(rest)
+        return {**rest, _INT_OR_STRING: True, "anyOf": [dict(branch) for branch in _EITHER]}
+    # Properties exclude additionalProperties; true and false have no structural meaning.
+    additional = node.get("additionalProperties")
+    if isinstance(additional, bool) or (additional is not None and node.get("properties")):
+        del node["additionalProperties"]
+        set_default(node, "type", "object")
     _settle_type(node)
-    _settle_openness(node)
+    kind = node.get("type")
+    if kind == "array":
+        set_default(node, "items", {_PRESERVE: True})
+    elif kind is None or (kind == "object" and "additionalProperties" not in node):
+        node[_PRESERVE] = True
     return node
 
 
@@ -173,35 +166,10 @@ def _below(key: str, value: Json) -> Json:
     if not isinstance(value, dict):
         return value
     if key == "properties":
-        return {name: _property(schema) for name, schema in value.items()}
+        # A schema that is null is an empty one.
+        schemas = {name: {} if schema is None else schema for name, schema in value.items()}
+        return {n: _node(s) if isinstance(s, dict) else s for n, s in schemas.items()}
     return _node(value) if key in ("items", "additionalProperties") else value
-
-
-def _property(schema: Json) -> Json:
-    known_schema = {} if schema is None else schema
-    return _node(known_schema) if isinstance(known_schema, dict) else schema
-
-
-def _means_int_or_string(node: JsonObject) -> bool:
-    if "type" in node or ("anyOf" in node) == ("oneOf" in node):
-        return False
-    return node.get("anyOf", node.get("oneOf")) in (_EITHER, _EITHER[::-1])
-
-
-def _int_or_string(node: JsonObject) -> JsonObject:
-    # What speaks of objects and arrays alone says nothing here.
-    others = ("anyOf", "oneOf", _PRESERVE, *_IMPLIED)
-    rest = {key: value for key, value in node.items() if key not in others}
-    _settle_logic(rest)
-    return {**rest, _INT_OR_STRING: True, "anyOf": [dict(branch) for branch in _EITHER]}
-
-
-def _settle_properties(node: JsonObject) -> None:
-    """Properties exclude additionalProperties; true and false have no structural meaning."""
-    others = node.get("additionalProperties")
-    if isinstance(others, bool) or (others is not None and node.get("properties")):
-        del node["additionalProperties"]
-        set_default(node, "type", "object")
 
 
 def _settle_type(node: JsonObject) -> None:
@@ -215,14 +183,6 @@ def _settle_type(node: JsonObject) -> None:
     node["type"] = implied
     if not _settle_logic(node):
         del node["type"]
-
-
-def _settle_openness(node: JsonObject) -> None:
-    kind = node.get("type")
-    if kind == "array":
-        set_default(node, "items", {_PRESERVE: True})
-    elif kind is None or (kind == "object" and "additionalProperties" not in node):
-        node[_PRESERVE] = True
 
 
 def _settle_logic(node: JsonObject) -> bool:
