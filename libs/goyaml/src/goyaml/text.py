@@ -44,7 +44,9 @@ def decode(content: bytes) -> str:
     Raises:
         NotTextError: it is neither UTF-8 nor UTF-16 with a byte order mark, or has a NUL character.
     """
-    mark, encoding = next((one for one in _ENCODINGS if content.startswith(one[0])), (b"", "UTF-8"))
+    mark, encoding = next(
+        (each for each in _ENCODINGS if content.startswith(each[0])), (b"", "UTF-8")
+    )
     try:
         text = content[len(mark) :].decode(encoding)
     except UnicodeDecodeError as error:
@@ -77,9 +79,9 @@ def json_documents(text: str) -> Iterator[tuple[int, int]]:
     """Yield where in a text its documents begin and end: one, unless it is JSON and has several."""
     start = 0
     if _DOCUMENT.match(text) and _is_json(text):
-        while (found := _DOCUMENT.match(text, start)) is not None:
-            yield start, found.end()
-            start = found.end()
+        while (document := _DOCUMENT.match(text, start)) is not None:
+            yield start, document.end()
+            start = document.end()
     yield start, len(text)
 
 

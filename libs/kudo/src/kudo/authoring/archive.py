@@ -146,11 +146,11 @@ def _matches(globs: Sequence[str], parts: Sequence[str]) -> bool:
 
 def _skipped(globs: Sequence[str], reachable: set[int]) -> set[int]:
     """Add what is reached by letting `**` match no folder; at the end it matches at least one."""
-    found = set(reachable)
+    positions = set(reachable)
     for used in range(len(globs) - 1):
-        if used in found and globs[used] == _ANY_FOLDERS:
-            found.add(used + 1)
-    return found
+        if used in positions and globs[used] == _ANY_FOLDERS:
+            positions.add(used + 1)
+    return positions
 
 
 @lru_cache(maxsize=4096)
@@ -268,8 +268,8 @@ def _entries(folder: Path, rules: IgnoreRules) -> Iterator[tuple[str, os.DirEntr
     pending = [("", folder)]
     while pending:
         prefix, place = pending.pop()
-        with os.scandir(place) as found:
-            entries = list(found)
+        with os.scandir(place) as listing:
+            entries = list(listing)
         for entry in entries:
             path, is_folder = f"{prefix}{entry.name}", entry.is_dir(follow_symlinks=False)
             if rules.ignores(path, folder=is_folder) or (is_folder and entry.name in _NEVER):

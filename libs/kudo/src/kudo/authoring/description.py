@@ -121,9 +121,11 @@ def _headline(operator: OperatorFile) -> Iterator[str]:
     yield _text(operator.description)
     people = ", ".join(
         _text(
-            f"{one.name} <{one.email}>" if one.name and one.email else one.name or one.email or ""
+            f"{person.name} <{person.email}>"
+            if person.name and person.email
+            else person.name or person.email or ""
         )
-        for one in operator.maintainers
+        for person in operator.maintainers
     )
     rows = [
         ("Version", _text(operator.operator_version)),
@@ -131,7 +133,7 @@ def _headline(operator: OperatorFile) -> Iterator[str]:
         ("KUDO", _text(operator.kudo_version)),
         ("Kubernetes", _text(operator.kubernetes_version)),
         ("Website", _text(operator.url)),
-        ("Maintainers", people),
+        ("Maintainers", ", ".join(people)),
         ("Objects that plans no longer apply", "are deleted" if operator.prune else ""),
     ]
     yield _table(("", ""), [row for row in rows if row[1]])
@@ -147,7 +149,9 @@ def _plans_table(package: Package) -> str:
 
 def _when(name: str, package: Package) -> str:
     reasons = [when for change, (when, _) in _CHANGES.items() if _chosen(change, package) == name]
-    triggers = [_code(one.name) for one in package.parameters if one.trigger == name]
+    triggers = [
+        _code(parameter.name) for parameter in package.parameters if parameter.trigger == name
+    ]
     if triggers:
         reasons.append(
             f"one of {', '.join(triggers)} changes" if triggers[1:] else f"{triggers[0]} changes"
@@ -202,12 +206,12 @@ def _parameters(package: Package) -> Iterator[str]:
             groups.setdefault(parameter.group, ParameterGroup(name=parameter.group))
     ordered = sorted(groups.values(), key=lambda group: group.priority)
     for group in ordered:
-        found = [one for one in package.parameters if one.group == group.name]
-        if found:
+        members = [parameter for parameter in package.parameters if parameter.group == group.name]
+        if members:
             yield f"### {_text(group.display_name or group.name)}"
             yield _text(group.description)
-            yield from _section(found, package)
-    others = [one for one in package.parameters if not one.group]
+            yield from _section(members, package)
+    others = [parameter for parameter in package.parameters if not parameter.group]
     if others and len(others) < len(package.parameters):
         yield "### Other parameters"
     yield from _section(others, package)
@@ -215,46 +219,44 @@ def _parameters(package: Package) -> Iterator[str]:
 
 def _section(parameters: Sequence[PackageParameter], package: Package) -> Iterator[str]:
     """Yield a table of the common parameters, one of the advanced ones, and long defaults."""
-    common = [one for one in parameters if not one.advanced]
-    advanced = [one for one in parameters if one.advanced]
+    common = [parameter for parameter in parameters if not parameter.advanced]
+    advanced = [parameter for parameter in parameters if parameter.advanced]
     if common:
         yield _parameter_table(common, package)
     if advanced:
         yield "**Advanced**"
         yield _parameter_table(advanced, package)
-    for one in (*common, *advanced):
-        default = default_of(one) or ""
+    for parameter in (*common, *advanced):
+        default = default_of(parameter) or ""
         if "\n" in default.rstrip("\n"):
-            yield f"Default of {_code(one.name)}:"
+            yield f"Default of {_code(parameter.name)}:"
             yield _fenced(default)
 
 
 def _parameter_table(parameters: Iterable[PackageParameter], package: Package) -> str:
     header = ("Parameter", "Description", "Type", "Default", "Required", "A change runs")
-    return _table(header, [_row(one, _chosen(PLAN_UPDATE, package)) for one in parameters])
+    return _table(
+        header, [_row(parameter, _chosen(PLAN_UPDATE, package)) for parameter in parameters]
+    )
 
 
 def _row(parameter: PackageParameter, plan: str) -> tuple[str, ...]:
     """Return the cells of a parameter; `plan` runs where it names none."""
     default = default_of(parameter)
+    name, hint = _text(parameter.display_name), _text(parameter.hint)
+    description = (
+        f"**{name}**" if name else "",
+        _text(parameter.description),
+        f"*{hint}*" if parameter.hint else "",
+    )
     return (
         _code(parameter.name),
-        _described(parameter),
+        " ".join(filter(None, description)),
         _type(parameter),
         _default(default),
         "yes" if parameter.required and default is None else "no",
         "cannot be changed" if parameter.immutable else _code(parameter.trigger or plan),
     )
-
-
-def _described(parameter: PackageParameter) -> str:
-    name = _text(parameter.display_name)
-    title = f"**{name}**" if name else ""
-    return " ".join(filter(None, (title, _text(parameter.description), _hint(parameter.hint))))
-
-
-def _hint(hint: str) -> str:
-    return f"*{_text(hint)}*" if hint else ""
 
 
 def _type(parameter: PackageParameter) -> str:
@@ -290,12 +292,12 @@ def _code(text: str) -> str:
     flat = " ".join(text.split()).replace("|", "\\|")
     if not flat:
         return ""
-    fence = "`" * (1 + max((len(found) for found in _BACKTICKS.findall(flat)), default=0))
+    fence = "`" * (1 + max((len(run) for run in _BACKTICKS.findall(flat)), default=0))
     blank = " " if flat.startswith("`") or flat.endswith("`") else ""
     return f"{fence}{blank}{flat}{blank}{fence}"
 
 
 def _fenced(text: str) -> str:
-    longest = max((len(found) for found in _BACKTICKS.findall(text)), default=0)
+    longest = max((len(run) for run in _BACKTICKS.findall(text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}yaml\n{text.rstrip(chr(10))}\n{fence}"

@@ -40,7 +40,9 @@ class Addition:
     @property
     def place(self) -> str:
         """The list or mapping, for messages: `tasks[0].spec.resources`."""
-        parts = (f"[{one}]" if isinstance(one, int) else f".{one}" for one in self.path)
+        parts = (
+            f"[{element}]" if isinstance(element, int) else f".{element}" for element in self.path
+        )
         return "".join((*parts, f".{self.key}")).removeprefix(".")
 
 
@@ -72,17 +74,17 @@ def _whole(addition: Addition) -> object:
 
 def _read(file: str, text: str) -> dict[str, object]:
     try:
-        found = load(text)
+        content = load(text)
     except YamlError as error:
         problem = Problem(
             "PackageInvalid", f"not valid YAML: {error.message}", f"{file}:{error.line}"
         )
         raise InvalidInput([problem]) from error
-    if found is None:
+    if content is None:
         return {}
-    if not isinstance(found, dict):
+    if not isinstance(content, dict):
         raise InvalidInput([Problem("PackageInvalid", "the file must be a mapping", file)])
-    return found
+    return content
 
 
 def _expected_within(
@@ -103,7 +105,7 @@ def _expected_within(
 
 def _same(key: str, keys: Iterable[str]) -> str:
     """Return the key of the file that means the same, whatever its case."""
-    return next((one for one in keys if one.casefold() == key.casefold()), key)
+    return next((each for each in keys if each.casefold() == key.casefold()), key)
 
 
 def _expected(file: str, before: dict[str, object], addition: Addition) -> dict[str, object]:
@@ -150,12 +152,12 @@ class _Text:
 
     def _within(self, addition: Addition) -> tuple[yaml.Node, yaml.Node] | None:
         node = self._root
-        for one in addition.path:
-            if isinstance(one, int):
+        for element in addition.path:
+            if isinstance(element, int):
                 items = node.value if isinstance(node, yaml.SequenceNode) else []
-                node = items[one] if one < len(items) else None
+                node = items[element] if element < len(items) else None
             else:
-                entry = _entry(node, one)
+                entry = _entry(node, element)
                 node = entry[1] if entry is not None else None
         return _entry(node, addition.key)
 
@@ -211,8 +213,8 @@ class _Text:
 
     def _line_end(self, position: int) -> int:
         """Return the beginning of the next line."""
-        found = self._text.find("\n", position)
-        return len(self._text) if found < 0 else found + 1
+        end = self._text.find("\n", position)
+        return len(self._text) if end < 0 else end + 1
 
 
 def _entry(node: yaml.Node | None, key: str) -> tuple[yaml.Node, yaml.Node] | None:
@@ -283,10 +285,10 @@ def check_change(folder: Path, before: PackageFiles, changes: Mapping[str, str])
     """
     contents = {path: text.encode() for path, text in changes.items()}
     after = replace(before, files={**before.files, **contents})
-    known = (
+    before_errors = (
         {_key(problem) for problem in _errors(folder, before)} if _is_complete(before) else set()
     )
-    problems = [problem for problem in _errors(folder, after) if _key(problem) not in known]
+    problems = [problem for problem in _errors(folder, after) if _key(problem) not in before_errors]
     if problems:
         raise InvalidInput(problems)
 

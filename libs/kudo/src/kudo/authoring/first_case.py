@@ -47,19 +47,19 @@ class FirstCase:
 
     def files(self) -> Mapping[str, str]:
         """Return the texts of the files by their name in the folder of the case."""
-        found = {
+        files = {
             "00-install.yaml": _ABOUT + _step(self._install()),
             "00-assert.yaml": _ASSERT + _documents(_complete(_FALLBACK), *self.installed),
             "00-errors.yaml": _ERRORS + _documents(_failed(_FALLBACK)),
         }
         if self.change is not None:
             asserts = _documents(_complete(self.change.plan, self.change), *self.changed)
-            found["01-update.yaml"] = _step(self._update(self.change))
-            found["01-assert.yaml"] = asserts
+            files["01-update.yaml"] = _step(self._update(self.change))
+            files["01-assert.yaml"] = asserts
         uninstall = f"kubectl kudo uninstall --instance {INSTANCE} --wait"
-        found["02-uninstall.yaml"] = _step(uninstall)
-        found["02-errors.yaml"] = _GONE + _documents(_instance(), *self.removed)
-        return found
+        files["02-uninstall.yaml"] = _step(uninstall)
+        files["02-errors.yaml"] = _GONE + _documents(_instance(), *self.removed)
+        return files
 
     def _install(self) -> str:
         values = (f"-p {name}={value}" for name, value in self.values.items())
@@ -84,25 +84,25 @@ def first_case(package: Package) -> FirstCase:
 
 
 def _needed(parameters: Sequence[PackageParameter]) -> Iterator[tuple[str, str]]:
-    for one in parameters:
-        if one.required and not one.has_default and not is_container(one.type):
-            yield one.name, _valid(one)
+    for parameter in parameters:
+        if parameter.required and not parameter.has_default and not is_container(parameter.type):
+            yield parameter.name, _valid(parameter)
 
 
 def _valid(parameter: PackageParameter) -> str:
     if parameter.enum:
         return _shell(parameter.enum[0])
-    found = TYPES.get(parameter.type)
-    return (found.sample if found else None) or "change-me"
+    value_type = TYPES.get(parameter.type)
+    return (value_type.sample if value_type else None) or "change-me"
 
 
 def _change(parameters: Sequence[PackageParameter], plans: Sequence[str]) -> Change | None:
-    ordered = sorted(parameters, key=lambda one: not one.trigger)
-    for one in ordered:
-        value = None if one.immutable else _other(one)
-        plan = one.trigger or ("update" if "update" in plans else _FALLBACK)
+    ordered = sorted(parameters, key=lambda parameter: not parameter.trigger)
+    for parameter in ordered:
+        value = None if parameter.immutable else _other(parameter)
+        plan = parameter.trigger or ("update" if "update" in plans else _FALLBACK)
         if value is not None and plan in plans:
-            return Change(one.name, value, plan)
+            return Change(parameter.name, value, plan)
     return None
 
 
@@ -110,7 +110,7 @@ def _other(parameter: PackageParameter) -> str | None:
     """Return a valid value that differs from the one of a new Instance; None if none is known."""
     now = parameter.default if parameter.has_default else _valid(parameter)
     if parameter.enum:
-        others = (_shell(one) for one in parameter.enum if str(one) != str(now))
+        others = (_shell(value) for value in parameter.enum if str(value) != str(now))
         return next(others, None)
     text = str(now)
     if parameter.type == "boolean":

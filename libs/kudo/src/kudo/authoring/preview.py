@@ -72,17 +72,17 @@ def preview(
             what it was rendered to.
     """
     tasks = version.tasks
-    found: list[Previewed] = []
+    previews: list[Previewed] = []
     for phase in version.plans[plan].phases or ():
-        for one in phase.steps:
-            if step and one.name != step:
+        for definition in phase.steps:
+            if step and definition.name != step:
                 continue
-            for name in one.tasks:
-                position = Position(plan, phase.name, one.name, name)
+            for name in definition.tasks:
+                position = Position(plan, phase.name, definition.name, name)
                 if name not in tasks:
                     raise PreviewError(f"{position}: the package has no such task")
-                found.extend(_TaskPreview(version, instance, position, tasks[name]).items())
-    return tuple(found)
+                previews.extend(_TaskPreview(version, instance, position, tasks[name]).items())
+    return tuple(previews)
 
 
 def preview_instance(
@@ -110,8 +110,8 @@ class _TaskPreview:
         try:
             check_task(self.task, as_written=True)
             return [
-                Previewed(self.position, self.task.kind, one)
-                for one in kind_of(self.task).shown(self)
+                Previewed(self.position, self.task.kind, shown)
+                for shown in kind_of(self.task).shown(self)
             ]
         except (FatalTaskError, InvalidInput) as error:
             raise PreviewError(f"{self.position}: {error}") from error
@@ -126,8 +126,8 @@ class _TaskPreview:
 
     def parameters(self) -> Mapping[str, object]:
         """Return the values of parameters as templates see them."""
-        found = self.values["Params"]
-        return found if isinstance(found, dict) else {}
+        parameters = self.values["Params"]
+        return parameters if isinstance(parameters, dict) else {}
 
     def pod(self, template: str) -> JsonObject:
         """Return the pod that a template renders to."""
@@ -185,5 +185,5 @@ class _TaskPreview:
 
 def _quoted(label: str, text: str, line: int) -> str:
     """Return a line of a text with its number."""
-    found = text.split("\n")[line - 1].strip()
-    return f"{label} {line}: {found if len(found) <= _SHOWN else found[:_SHOWN] + '…'}"
+    quoted = text.split("\n")[line - 1].strip()
+    return f"{label} {line}: {quoted if len(quoted) <= _SHOWN else quoted[:_SHOWN] + '…'}"

@@ -29,6 +29,6 @@ def decode_answer(answer: bytes) -> list[Fault | None]:
     return [None if fault is None else Fault(*fault) for fault in orjson.loads(answer)]
 
 
-def value_at(told: str) -> int | None:
+def value_at(position: str) -> int | None:
     """Return the number of the value that a worker was reading; None if it told none."""
-    return int(told) if told.isascii() and told.isdigit() else None
+    return int(position) if position.isascii() and position.isdigit() else None

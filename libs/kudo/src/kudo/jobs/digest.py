@@ -49,8 +49,8 @@ def digest(obj: JsonObject, *, live: bool) -> bytes:
         obj: The object; its kind must be present.
         live: Whether it is in the cluster, so that its annotations tell what was last applied.
     """
-    known = live_digest(obj["metadata"].get("annotations") or {}) if live else None
-    return content_digest(obj) if known is None else known
+    recorded = live_digest(obj["metadata"].get("annotations") or {}) if live else None
+    return content_digest(obj) if recorded is None else recorded
 
 
 def encode_request(obj: JsonObject, *, live: bool) -> bytes:

@@ -29,7 +29,7 @@ def decode_answer(answer: bytes) -> dict[str, str]:
     Raises:
         EnvFileError: as the worker raised it.
     """
-    found = orjson.loads(answer)
-    if isinstance(found, str):
-        raise EnvFileError(found)
-    return cast("dict[str, str]", found)
+    values = orjson.loads(answer)
+    if isinstance(values, str):
+        raise EnvFileError(values)
+    return cast("dict[str, str]", values)

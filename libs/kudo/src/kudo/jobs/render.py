@@ -56,7 +56,7 @@ class Request:
     def size(self) -> int:
         """Characters of templates and parameters."""
         texts = sum(map(len, self.templates.values()))
-        return texts + sum(len(one.text or "") for one in self.variables.parameters)
+        return texts + sum(len(parameter.text or "") for parameter in self.variables.parameters)
 
     def encode(self) -> bytes:
         return orjson.dumps(
@@ -65,16 +65,16 @@ class Request:
                 "resources": self.resources,
                 "templates": dict(self.templates),
                 "fixed": dict(self.variables.fixed),
-                "parameters": [list(one) for one in self.variables.parameters],
+                "parameters": [list(parameter) for parameter in self.variables.parameters],
             }
         )
 
     @classmethod
     def decode(cls, request: bytes) -> "Request":
-        found = orjson.loads(request)
-        parameters = tuple(RawParameter(*one) for one in found["parameters"])
-        variables = Variables(found["fixed"], parameters)
-        return cls(found["output"], tuple(found["resources"]), found["templates"], variables)
+        fields = orjson.loads(request)
+        parameters = tuple(RawParameter(*parameter) for parameter in fields["parameters"])
+        variables = Variables(fields["fixed"], parameters)
+        return cls(fields["output"], tuple(fields["resources"]), fields["templates"], variables)
 
 
 def make(
@@ -167,9 +167,9 @@ def decode_answer(answer: bytes) -> Iterator[tuple[int, Any]]:
     yield from ((len(line), orjson.loads(line)) for line in lines)
 
 
-def manifest(found: JsonObject) -> Manifest:
+def manifest(item: JsonObject) -> Manifest:
     """Return an item of the answer as a manifest."""
-    return Manifest(found["template"], found["object"])
+    return Manifest(item["template"], item["object"])
 
 
 def _split(answer: bytes) -> Iterator[memoryview]:

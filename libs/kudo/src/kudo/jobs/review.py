@@ -116,8 +116,8 @@ def decode_answer(answer: bytes) -> Malformed | Needed | Reviewed:
         keys = tuple((namespace, name) for namespace, name in fields["needed"])
         return Needed(keys, fields["whole"], fields["namespace"])
     problems = tuple(Problem(*problem) for problem in fields["problems"])
-    found = Answer(problems, tuple(fields["warnings"]), patch, fields["code"])
-    return Reviewed(AdmissionReview(**fields["review"]), found)
+    decision = Answer(problems, tuple(fields["warnings"]), patch, fields["code"])
+    return Reviewed(AdmissionReview(**fields["review"]), decision)
 
 
 def handle(request: bytes) -> bytes:
@@ -232,11 +232,11 @@ def _no_constant(name: str) -> Json:
 def _blobs(
     rest: bytes, start: int, keys: Sequence[Sequence[str]], lengths: Sequence[int | None]
 ) -> Blobs:
-    found: dict[VersionKey, bytes | None] = {}
+    blobs: dict[VersionKey, bytes | None] = {}
     for (namespace, name), length in zip(keys, lengths, strict=True):
-        found[namespace, name] = None if length is None else rest[start : start + length]
+        blobs[namespace, name] = None if length is None else rest[start : start + length]
         start += length or 0
-    return found
+    return blobs
 
 
 def encode_answer(review: AdmissionReview, answer: Answer) -> bytes:

@@ -71,8 +71,8 @@ def _denied(review: AdmissionReview, problems: tuple[Problem, ...], verb: str) -
     key = shown(f"{review.namespace}/{review.name or '(generated name)'}", _KEY)
     first, *rest = problems
     text = f"failed to {verb} OperatorVersion {key}: {first.message}"
-    told = Problem(first.reason, text, first.field, first.limit)
-    return Answer((told, *rest), code=413 if first.limit else 403)
+    denial = Problem(first.reason, text, first.field, first.limit)
+    return Answer((denial, *rest), code=413 if first.limit else 403)
 
 
 def _unreadable(error: ValidationError) -> tuple[Problem, ...]:

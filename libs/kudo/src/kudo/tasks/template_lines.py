@@ -47,13 +47,13 @@ def template_lines(name: str, text: str, values: Mapping[str, object]) -> tuple[
         marked = render(name, _marked(parse_tree(name, text, _FUNCTIONS)), values)
     except (TemplateError, FatalTaskError):  # the marks may exceed a limit
         return ()
-    found, last = [], 1
+    sources, last = [], 1
     for line in marked.split("\n"):
         start = _AT_START.match(line)
-        found.append(int(_MARK.findall(start[0])[-1]) if start else last)
+        sources.append(int(_MARK.findall(start[0])[-1]) if start else last)
         marks = _MARK.findall(line)
         last = int(marks[-1]) if marks else last
-    return tuple(found)
+    return tuple(sources)
 
 
 def _marked(tree: nodes.Tree) -> str:

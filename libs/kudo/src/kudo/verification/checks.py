@@ -95,8 +95,8 @@ def verify(package: Package) -> tuple[Finding, ...]:
     reached = _templates_that_run(package)
     return tuple(
         _judged(located(finding, package), reached)
-        for found in (declared, made)
-        for finding in found
+        for findings in (declared, made)
+        for finding in findings
     )
 
 
@@ -130,9 +130,9 @@ def located(finding: Finding, package: Package) -> Finding:
         finding, place = replace(finding, problem=problem), written
     if place.path and not place.line:
         source = source_of(package.files.files.get(place.file, b""))
-        found = source.position(place.path)
-        if found is not None:
-            place = replace(place, line=found.line, column=found.column)
+        position = source.position(place.path)
+        if position is not None:
+            place = replace(place, line=position.line, column=position.column)
     elif not place.path and place.file not in package.files.files:
         place = replace(place, file=_path_of(place.file, package))
     return replace(finding, place=place)

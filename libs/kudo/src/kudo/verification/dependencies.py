@@ -58,7 +58,11 @@ def verify_dependencies(
     )
     return (
         *(located(finding, package.package) for finding in own),
-        *(finding for one in resolution.dependencies for finding in _of(one, resolution)),
+        *(
+            finding
+            for dependency in resolution.dependencies
+            for finding in _of(dependency, resolution)
+        ),
     )
 
 
@@ -69,7 +73,11 @@ def check_installable(package: Located) -> None:
         InvalidInput: it has errors.
     """
     findings = (*verify(package.package), *verify_dependencies(package))
-    problems = [one.problem for one in findings if one.ends and one.code not in OF_NEW_INSTANCES]
+    problems = [
+        finding.problem
+        for finding in findings
+        if finding.ends and finding.code not in OF_NEW_INSTANCES
+    ]
     if problems:
         raise InvalidInput(problems)
 
@@ -99,9 +107,9 @@ def _outside(package: Located) -> Iterator[Finding]:
 
 def _other_versions(package: Package, resolution: Resolution) -> Iterator[Finding]:
     pairs = zip(package.operator.tasks, resolution.root.operator.tasks, strict=True)
-    for asked, found in pairs:
+    for asked, resolved in pairs:
         for field in ("operator_version", "app_version"):
-            needed, has = getattr(asked.spec, field), getattr(found.spec, field)
+            needed, has = getattr(asked.spec, field), getattr(resolved.spec, field)
             if needed and needed != has:
                 message = (
                     f'task "{asked.name}" asks for version {needed} of {asked.spec.package}, but '
@@ -131,11 +139,11 @@ def _of(package: Package, resolution: Resolution) -> Iterator[Finding]:
 
 def child_values(package: Package, resolution: Resolution) -> Iterator[Finding]:
     """Yield what is wrong with the values for children whose package is known."""
-    known = {_identity(one): one for one in resolution.dependencies}
+    children = {_identity(dependency): dependency for dependency in resolution.dependencies}
     rendering = Rendering(package)
     for task in package.operator.tasks:
         spec = task.spec
-        child = known.get((spec.package, spec.operator_version, spec.app_version))
+        child = children.get((spec.package, spec.operator_version, spec.app_version))
         if task.kind == KUDO_OPERATOR and child is not None:
             yield from _values(task, child, rendering)
 
@@ -189,8 +197,8 @@ def _value(
 
 def _place(file: str, name: str, rendering: Rendering) -> Place:
     text = rendering.package.templates[file]
-    found = Source(rendering.text(file, fill=True)).position((name,))
-    line = template_line(file, text, rendering.filled, found.line) if found else None
+    position = Source(rendering.text(file, fill=True)).position((name,))
+    line = template_line(file, text, rendering.filled, position.line) if position else None
     return at_template(file, line or 0)
 
 

@@ -99,27 +99,29 @@ def fields_are_known(package: Package) -> Iterator[Finding]:
                 continue
             if entry.name == _MERGE or entry.name.startswith(_EXTENSION):
                 continue
-            known = [field.name for field in fields_of(shape.model)]
-            if entry.name.casefold() not in map(str.casefold, known):
+            fields = [field.name for field in fields_of(shape.model)]
+            if entry.name.casefold() not in map(str.casefold, fields):
                 plain = bool(source.plain(entry.key))
-                meant = _meant(entry.name, known, siblings[id(entry.mapping)])
-                yield _unknown(file, entry, meant, known, plain=plain)
+                meant = _meant(entry.name, fields, siblings[id(entry.mapping)])
+                yield _unknown(file, entry, meant, fields, plain=plain)
 
 
-def _meant(name: str, known: Iterable[str], there: Collection[str]) -> str:
+def _meant(name: str, fields: Iterable[str], there: Collection[str]) -> str:
     """Return the field that a misspelt one stands for; empty if there is none."""
-    close = get_close_matches(name, [one for one in known if one not in there], n=1, cutoff=0.7)
+    close = get_close_matches(
+        name, [field for field in fields if field not in there], n=1, cutoff=0.7
+    )
     return close[0] if close else ""
 
 
 def _unknown(
-    file: str, entry: SourceEntry, meant: str, known: list[str], *, plain: bool
+    file: str, entry: SourceEntry, meant: str, fields: list[str], *, plain: bool
 ) -> Finding:
     name = path_text((*entry.path, entry.name))
     message = f'field "{shown_name(name)}" is unknown and is ignored'
     place = _key(file, entry)
     if not meant:
-        suggestion = f"known fields are {', '.join(known)}"
+        suggestion = f"known fields are {', '.join(fields)}"
         return warning("FieldUnknown", message, place, suggestion)
     start = entry.key.start_mark.index
     summary = f'renamed field "{shown_name(entry.name)}" to "{meant}"'
@@ -133,8 +135,8 @@ def texts_keep_their_spelling(package: Package) -> Iterator[Finding]:
     for file, source in _sources(package):
         for path, node, descriptive in _texts(file, source):
             written = source.plain(node)
-            found = None if written is None else _read_as(written)
-            if written is None or found is None or found == written:
+            value = None if written is None else _read_as(written)
+            if written is None or value is None or value == written:
                 continue
             edit = Edit(
                 file,
@@ -143,7 +145,7 @@ def texts_keep_their_spelling(package: Package) -> Iterator[Finding]:
                 f'"{written}"',
                 f'put quotes around "{written}"',
             )
-            message = f"{shown(written)} is read as {shown(found)}"
+            message = f"{shown(written)} is read as {shown(value)}"
             make = warning if descriptive else tolerated
             suggestion = f'put quotes around it: "{shown(written)}"'
             yield make("TextUnquoted", message, _at(file, path, node), suggestion, edit)
@@ -238,5 +240,5 @@ def _key(file: str, entry: SourceEntry) -> Place:
 
 
 def _at(file: str, path: Path, node: yaml.Node) -> Place:
-    found = Position.of(node)
-    return Place(file, path, found.line, found.column)
+    position = Position.of(node)
+    return Place(file, path, position.line, position.column)

@@ -126,7 +126,8 @@ def tolerated(
 def softened(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """Return findings with warnings instead of tolerated errors."""
     return tuple(
-        replace(one, severity=Severity.WARNING) if one.tolerated else one for one in findings
+        replace(finding, severity=Severity.WARNING) if finding.tolerated else finding
+        for finding in findings
     )
 
 
@@ -137,11 +138,11 @@ def warning(
     return Finding(Severity.WARNING, problem, place, suggestion, edit)
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
+def did_you_mean(name: str, names: Iterable[str]) -> str:
     """Return the suggestion for a name that is not defined; empty if no known one is close."""
     from difflib import get_close_matches
 
-    close = get_close_matches(name, [*known], n=1)
+    close = get_close_matches(name, [*names], n=1)
     return f'did you mean "{close[0]}"?' if close else ""
 
 
@@ -265,12 +266,12 @@ CODES: Final[Mapping[str, str]] = {
 
 def edits_of(findings: Iterable[Finding]) -> tuple[Edit, ...]:
     """Return the edits of findings, each once; of two that overlap the first."""
-    found: list[Edit] = []
+    edits: list[Edit] = []
     for finding in findings:
         edit = finding.edit
-        if edit is not None and not any(_overlap(edit, other) for other in found):
-            found.append(edit)
-    return tuple(found)
+        if edit is not None and not any(_overlap(edit, other) for other in edits):
+            edits.append(edit)
+    return tuple(edits)
 
 
 def apply(files: PackageFiles, edits: Iterable[Edit]) -> Mapping[str, str]:

@@ -83,7 +83,7 @@ def _unreachable(limit: _Limit, places: Sequence[tuple[_Limit, ...]]) -> Iterato
 def _first_to_pass(limit: _Limit, around: tuple[_Limit, ...]) -> _Limit | None:
     """Return the innermost limit that is not longer than one in it."""
     own = limit.seconds
-    before = (one for one in reversed(around) if own and one.seconds and one.seconds <= own)
+    before = (each for each in reversed(around) if own and each.seconds and each.seconds <= own)
     return next(before, None)
 
 
@@ -107,7 +107,7 @@ def _of_plans(package: Package) -> Iterator[_Limit]:
     for name, plan in (package.operator.plans or {}).items():
         phases = (limit for _, limit in _phases(name, plan))
         steps = (limit for _, limit in _steps(name, plan))
-        yield from (one for one in (_of_plan(name, plan), *phases, *steps) if one.text)
+        yield from (each for each in (_of_plan(name, plan), *phases, *steps) if each.text)
 
 
 def _of_plan(name: str, plan: Plan) -> _Limit:
@@ -148,9 +148,9 @@ def _first_tasks(package: Package) -> list[Task]:
 
 def _around_tasks(package: Package) -> Mapping[str, list[tuple[_Limit, ...]]]:
     """Return the limits around each task that is used, once for each step that names it."""
-    found: dict[str, list[tuple[_Limit, ...]]] = {}
+    places: dict[str, list[tuple[_Limit, ...]]] = {}
     for name, plan in (package.operator.plans or {}).items():
         for step, limit in _steps(name, plan):
             for task in step.tasks:
-                found.setdefault(task, []).append((*limit.around, limit))
-    return found
+                places.setdefault(task, []).append((*limit.around, limit))
+    return places

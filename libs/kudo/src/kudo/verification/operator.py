@@ -129,10 +129,10 @@ def task_names_are_unique(package: Package) -> Iterator[Finding]:
 
 def steps_name_defined_tasks(package: Package) -> Iterator[Finding]:
     defined = list(dict.fromkeys(task.name for task in package.operator.tasks))
-    told: set[tuple[str, str]] = set()
+    reported: set[tuple[str, str]] = set()
     for plan, name, path in _used(package):
-        if name not in defined and (plan, name) not in told:
-            told.add((plan, name))
+        if name not in defined and (plan, name) not in reported:
+            reported.add((plan, name))
             message = f'task "{name}" in plan "{plan}" is not defined'
             yield error("TaskUnknown", message, at_plan(plan, *path), did_you_mean(name, defined))
 
@@ -251,8 +251,8 @@ def artifacts_can_be_named(package: Package) -> Iterator[Finding]:
     """Names are tried with that of the default instance."""
     instance = default_instance_name(package.operator.name)
     for name, plan in (package.operator.plans or {}).items():
-        found = uses(instance, name, plan, package.operator.tasks)
-        for problem in dict.fromkeys(naming_problems(found)):
+        pipe_uses = uses(instance, name, plan, package.operator.tasks)
+        for problem in dict.fromkeys(naming_problems(pipe_uses)):
             yield error("InvalidPlan", problem, at_plan(name))
 
 

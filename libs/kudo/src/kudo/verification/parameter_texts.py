@@ -16,8 +16,8 @@ _ENDS: Final = (".", "!", "?", ")")
 
 def verify_parameter_texts(package: Package, names: Iterable[str]) -> tuple[Finding, ...]:
     """Return the warnings of the checks of these names, in the order of KUDO 0.19."""
-    wanted = set(names)
-    checks = [check for name, check in _CHECKS.items() if name in wanted or ALL in wanted]
+    selected = set(names)
+    checks = [check for name, check in _CHECKS.items() if name in selected or ALL in selected]
     return tuple(located(finding, package) for check in checks for finding in check(package))
 
 

@@ -30,19 +30,27 @@ def type_fault(value: object, value_type: str) -> str | None:
 
     Unknown types accept anything.
     """
-    found = TYPES.get(value_type)
-    if found is None or (value is None and found.container) or found.accepts(value):
+    declared_type = TYPES.get(value_type)
+    if (
+        declared_type is None
+        or (value is None and declared_type.container)
+        or declared_type.accepts(value)
+    ):
         return None
     if isinstance(value, str):
-        return _text_fault(found, value)
-    if found.container is not None:
-        if isinstance(value, found.container):
+        return _text_fault(declared_type, value)
+    if declared_type.container is not None:
+        if isinstance(value, declared_type.container):
             return None
-        expected = f"an {found.name}" if found.name[0] in "aeiou" else f"a {found.name}"
-        return f'type is "{found.name}" but value {_shown(value)} is not {expected}'
-    if found.fault is None:
-        return f'type is "{found.name}" but format is invalid: {_shown(value)}'
-    return f'type is "{found.name}" but format of {_shown(value)} is invalid'
+        expected = (
+            f"an {declared_type.name}"
+            if declared_type.name[0] in "aeiou"
+            else f"a {declared_type.name}"
+        )
+        return f'type is "{declared_type.name}" but value {_shown(value)} is not {expected}'
+    if declared_type.fault is None:
+        return f'type is "{declared_type.name}" but format is invalid: {_shown(value)}'
+    return f'type is "{declared_type.name}" but format of {_shown(value)} is invalid'
 
 
 def enum_fault(parameter: PackageParameter, value: object) -> str | None:
@@ -50,7 +58,7 @@ def enum_fault(parameter: PackageParameter, value: object) -> str | None:
     if parameter.enum is None:
         return None
     text = stored(parameter, value)
-    allowed = [stored(parameter, one) or "" for one in parameter.enum]
+    allowed = [stored(parameter, value_of) or "" for value_of in parameter.enum]
     if text is None or text in allowed:
         return None
     shown = _shortened(" ".join(allowed))
@@ -71,22 +79,24 @@ def declared(parameter: PackageParameter) -> Parameter:
     return Parameter(
         name=parameter.name,
         value_type=parameter.type,
-        enum=None if enum is None else tuple(stored(parameter, one) or "" for one in enum),
+        enum=None
+        if enum is None
+        else tuple(stored(parameter, value_of) or "" for value_of in enum),
     )
 
 
-def _text_fault(found: ValueType, text: str) -> str | None:
+def _text_fault(declared_type: ValueType, text: str) -> str | None:
     """Check a text as the value of an Instance is checked."""
-    if found.container is None and found.fault is None:
+    if declared_type.container is None and declared_type.fault is None:
         return None
     if not text:
-        fault = f'type is "{found.name}" but format of "" is invalid: invalid syntax'
-        return None if found.container else fault
-    problem = check_value(Parameter(value_type=found.name), text)
+        fault = f'type is "{declared_type.name}" but format of "" is invalid: invalid syntax'
+        return None if declared_type.container else fault
+    problem = check_value(Parameter(value_type=declared_type.name), text)
     if problem is None:
         return None
     # The quotes of the value in front of it are escaped, so this is where the reason begins.
-    return problem.message[problem.message.index(f'type is "{found.name}"') :]
+    return problem.message[problem.message.index(f'type is "{declared_type.name}"') :]
 
 
 def _shown(value: object) -> str:
@@ -129,18 +139,16 @@ def types_are_known(package: Package) -> Iterator[Finding]:
             folded = parameter.type.casefold()
             meant = folded if folded in TYPES else _ALIASES.get(folded, "")
             close = get_close_matches(folded, TYPES, n=1)
-            known = f'did you mean "{meant or close[0]}"?' if meant or close else _known_types()
+            suggestion = f"types are {', '.join(TYPES)}"
+            if meant or close:
+                suggestion = f'did you mean "{meant or close[0]}"?'
             yield tolerated(
                 "ParameterTypeUnknown",
                 f'parameter "{parameter.name}" {text}',
                 at_parameter(parameter.name, "type"),
-                known,
+                suggestion,
                 _type_edit(package, parameter, meant),
             )
-
-
-def _known_types() -> str:
-    return f"types are {', '.join(TYPES)}"
 
 
 def _type_edit(package: Package, parameter: PackageParameter, meant: str) -> Edit | None:

@@ -146,8 +146,8 @@ def _of_part(part: BaseModel, whose: str, place: Callable[..., Place]) -> Iterat
             for text in value or ():
                 yield _text(f"an item of {what}", text, below.most, place(field.name))
         if below.model is not None and below.model not in _PARTS and value is not None:
-            for one in value if below is not shape else (value,):
-                yield from _of_part(one, f" of {what}", place)
+            for item in value if below is not shape else (value,):
+                yield from _of_part(item, f" of {what}", place)
 
 
 def _values(parameter: PackageParameter) -> Iterator[str | None]:

@@ -172,7 +172,7 @@ class _Walk:
         self, command: nodes.Command, dot: _Value, scope: _Scope, piped: tuple[_Value, ...]
     ) -> _Value:
         first, *rest = command.args
-        arguments = [*(self._operand(one, dot, scope) for one in rest), *piped]
+        arguments = [*(self._operand(operand, dot, scope) for operand in rest), *piped]
         if isinstance(first, nodes.Identifier):
             return self._call(first, arguments)
         for argument in arguments:

@@ -63,7 +63,11 @@ def upgrade_definition(definition: JsonObject) -> None:
     conversion = mapping_at(spec, "conversion")
     if conversion is not None:
         _upgrade_conversion(conversion)
-    group, metadata = spec.get("group"), mapping_at(definition, "metadata")
+    _note_approval(definition, spec.get("group"))
+
+
+def _note_approval(definition: JsonObject, group: Json) -> None:
+    metadata = mapping_at(definition, "metadata")
     if isinstance(group, str) and f".{group}".endswith(_PROTECTED) and metadata is not None:
         # v1 wants this annotation of groups that look like those of Kubernetes.
         annotations = child(metadata, "annotations")

@@ -118,8 +118,8 @@ def manifest(
 def execution_of(metadata: Mapping[str, object]) -> str:
     """Return the execution of the parent that sent a child last; empty if the original did."""
     annotations = metadata.get("annotations")
-    found = annotations.get(names.ANNOTATION_PLAN_UID) if isinstance(annotations, dict) else None
-    return str(found or "")
+    uid = annotations.get(names.ANNOTATION_PLAN_UID) if isinstance(annotations, dict) else None
+    return str(uid or "")
 
 
 def _owner(parent: Instance) -> JsonObject:
@@ -187,16 +187,16 @@ def check_ancestors(
 
 
 def _line_from(
-    name: str, one: Instance, find: Callable[[str, str], Instance | None], seen: frozenset[str]
+    name: str, instance: Instance, find: Callable[[str, str], Instance | None], seen: frozenset[str]
 ) -> tuple[str, ...]:
-    """Return the names from the ancestor called `name` down to `one`; empty if there is none."""
-    own = one.metadata
+    """Return the names from the ancestor called `name` down to an Instance; empty if none is."""
+    own = instance.metadata
     if own.name == name:
         return (name,)
-    for owner in one.parents:
-        found = None if owner.name in seen else find(own.namespace, owner.name)
-        if found is not None and found.metadata.uid == owner.uid:
-            line = _line_from(name, found, find, seen | {own.name})
+    for owner in instance.parents:
+        parent = None if owner.name in seen else find(own.namespace, owner.name)
+        if parent is not None and parent.metadata.uid == owner.uid:
+            line = _line_from(name, parent, find, seen | {own.name})
             if line:
                 return (*line, own.name)
     return ()

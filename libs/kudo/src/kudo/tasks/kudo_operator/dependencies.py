@@ -1,9 +1,9 @@
 """The OperatorVersions that an Instance and its children need."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
-from kudo.api import OperatorVersion, Task
+from kudo.api import OperatorVersion
 from kudo.api.task_kinds import FatalTaskError
 from kudo.api.task_kinds.kinds import KUDO_OPERATOR
 from kudo.tasks.kudo_operator.child import VersionKey, version_of
@@ -26,78 +26,70 @@ def dependencies_of(version: OperatorVersion, plan: str | None = None) -> tuple[
         version: The OperatorVersion.
         plan: The plan whose tasks count; None for all tasks, whatever uses them.
     """
-    used = None if plan is None else set(_used(version, plan))
+    used = None
+    if plan is not None:
+        phases = version.plans[plan].phases if plan in version.plans else None
+        used = {task for phase in phases or () for step in phase.steps for task in step.tasks}
     return tuple(
         Dependency(task.name, task.spec.package or "", version_of(task, version))
         for task in version.spec.tasks or ()
-        if _is_child(task) and (used is None or task.name in used)
+        # A task that lacks fields is refused when it is built.
+        if task.kind == KUDO_OPERATOR
+        and task.spec.package
+        and task.spec.operator_version
+        and (used is None or task.name in used)
     )
 
 
-def check_dependencies(version: OperatorVersion, plan: str, found: Versions) -> None:
+def check_dependencies(version: OperatorVersion, plan: str, versions: Versions) -> None:
     """Refuse a plan whose tree of Instances is impossible, before anything is sent.
 
     Args:
         version: The OperatorVersion whose plan runs.
         plan: The plan.
-        found: Every OperatorVersion of the tree; None where there is none.
+        versions: Every OperatorVersion of the tree; None where there is none.
 
     Raises:
         FatalTaskError: one is missing (OperatorVersionNotFound), or leads back to itself
             (CircularDependency).
     """
-    _check(version, dependencies_of(version, plan), found, {_key(version): version}, set())
+    key = version.metadata.namespace, version.metadata.name
+    _check(version, dependencies_of(version, plan), versions, {key: version}, set())
 
 
 def _check(
     version: OperatorVersion,
     needed: tuple[Dependency, ...],
-    found: Versions,
+    versions: Versions,
     above: Mapping[VersionKey, OperatorVersion],
     good: set[VersionKey],
 ) -> None:
-    for one in needed:
-        if one.version in above:
-            raise _circular(one, [*above])
-        below = found.get(one.version)
+    for dependency in needed:
+        if dependency.version in above:
+            raise _circular(dependency, [*above])
+        below = versions.get(dependency.version)
         if below is None:
-            raise _missing(one, version)
-        if one.version not in good:
-            path = {**above, one.version: below}
-            _check(below, dependencies_of(below), found, path, good)
-            good.add(one.version)
+            raise _missing(dependency, version)
+        # Without `good`, a version that many depend on would be walked once for each of them.
+        if dependency.version not in good:
+            path = {**above, dependency.version: below}
+            _check(below, dependencies_of(below), versions, path, good)
+            good.add(dependency.version)
 
 
-def _used(version: OperatorVersion, plan: str) -> Iterator[str]:
-    found = version.plans.get(plan)
-    for phase in (found.phases if found else None) or ():
-        for step in phase.steps:
-            yield from step.tasks
-
-
-def _is_child(task: Task) -> bool:
-    """Return whether a task needs a version; one that lacks fields is refused when it is built."""
-    spec = task.spec
-    return task.kind == KUDO_OPERATOR and bool(spec.package) and bool(spec.operator_version)
-
-
-def _key(version: OperatorVersion) -> VersionKey:
-    return version.metadata.namespace, version.metadata.name
-
-
-def _missing(one: Dependency, version: OperatorVersion) -> FatalTaskError:
-    namespace, name = one.version
+def _missing(dependency: Dependency, version: OperatorVersion) -> FatalTaskError:
+    namespace, name = dependency.version
     return FatalTaskError(
         "OperatorVersionNotFound",
-        f"failed to resolve package {one.operator} of task {one.task} of "
+        f"failed to resolve package {dependency.operator} of task {dependency.task} of "
         f"{version.metadata.name}: OperatorVersion {namespace}/{name} does not exist; install it "
         f"(kubectl kudo install PACKAGE --skip-instance -n {namespace}) and run the plan again",
     )
 
 
-def _circular(one: Dependency, above: Collection[VersionKey]) -> FatalTaskError:
+def _circular(dependency: Dependency, above: Collection[VersionKey]) -> FatalTaskError:
     names = [name for _, name in above]
-    cycle = [*names[names.index(one.version[1]) :], one.version[1]]
+    cycle = [*names[names.index(dependency.version[1]) :], dependency.version[1]]
     return FatalTaskError(
         "CircularDependency",
         f"cyclic package dependency found: {' -> '.join(cycle)}; remove one of these KudoOperator "

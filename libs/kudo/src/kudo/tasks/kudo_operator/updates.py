@@ -18,10 +18,10 @@ finalizers and changes by users keep their owners.
 import uuid
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from functools import reduce
 
 from kudo.api import Instance, JsonObject, OperatorVersion, names, new_run
 from kudo.api.task_kinds import FatalTaskError
+from kudo.objects.managed_fields import Writer, entries_of, united, writer_of
 from kudo.tasks.kudo_operator.child import Child, VersionKey
 
 _RUNS = uuid.UUID("5f1ce8fa-6d0c-4f0c-9d0a-3d8f3c1b7a52")
@@ -64,8 +64,17 @@ def next_update(
     """
     if existing.operator_version_key == child.version:
         return ChildUpdate(child.version, child.parameters, last=True)
-    known: Collection[str] = () if before is None else before.declared
-    _refuse_dropped(child, known, after)
+    declared_before: Collection[str] = () if before is None else before.declared
+    # Before the upgrade: after it, the parameter would be denied, and the child left upgraded.
+    dropped = sorted(
+        name for name in child.parameters if name in declared_before and name not in after.declared
+    )
+    if dropped:
+        raise FatalTaskError(
+            "TaskRenderingError",
+            f"the parameter file of task {child.task} sets {', '.join(dropped)}, and "
+            f"{after.metadata.name} no longer declares it; remove it from the file",
+        )
     settled = _becoming_immutable(child, existing, before, after)
     ours = {name: existing.parameters[name] for name in owned if name in existing.parameters}
     if settled:
@@ -73,22 +82,11 @@ def next_update(
     kept = {
         name: value
         for name, value in ours.items()
-        if name in after.declared and (name in known or name not in child.parameters)
+        if name in after.declared and (name in declared_before or name not in child.parameters)
     }
-    new = {name: value for name, value in child.parameters.items() if name not in known}
+    new = {name: value for name, value in child.parameters.items() if name not in declared_before}
     parameters = {**kept, **new}
     return ChildUpdate(child.version, parameters, last=parameters == child.parameters)
-
-
-def _refuse_dropped(child: Child, known: Collection[str], after: OperatorVersion) -> None:
-    """Refuse, before the upgrade, a parameter that would be denied after it."""
-    dropped = sorted(n for n in child.parameters if n in known and n not in after.declared)
-    if dropped:
-        raise FatalTaskError(
-            "TaskRenderingError",
-            f"the parameter file of task {child.task} sets {', '.join(dropped)}, and "
-            f"{after.metadata.name} no longer declares it; remove it from the file",
-        )
 
 
 def _becoming_immutable(
@@ -150,27 +148,27 @@ def restart(existing: JsonObject, plan: str, execution: str) -> JsonObject:
     return new_run(plan, str(uid))
 
 
-_ORIGINAL = ("manager", "Update", "")
-_OURS = (names.FIELD_MANAGER, "Apply", "")
+# Ownership of fields
+
+_ORIGINAL = Writer("manager", "Update", "")
+_OURS = Writer(names.FIELD_MANAGER, "Apply", "")
 _VERSION, _PARAMETERS = "f:operatorVersion", "f:parameters"
-_ACCOUNT = "f:serviceAccountName"
 
 
 def owned_parameters(metadata: JsonObject) -> frozenset[str]:
     """Return the names of the parameters that we have applied."""
     return frozenset(
         key.removeprefix("f:")
-        for entry in _entries(metadata, _OURS)
-        for key in _mapping(_mapping(_fields(entry), "f:spec"), _PARAMETERS)
+        for fields in _fields_of(metadata, _OURS)
+        for key in _mapping(_mapping(fields, "f:spec"), _PARAMETERS)
         if key.startswith("f:")
     )
 
 
 def owns_account(metadata: JsonObject) -> bool:
     """Return whether we have applied `spec.serviceAccountName`."""
-    return any(
-        _ACCOUNT in _mapping(_fields(entry), "f:spec") for entry in _entries(metadata, _OURS)
-    )
+    ours = _fields_of(metadata, _OURS)
+    return any("f:serviceAccountName" in _mapping(fields, "f:spec") for fields in ours)
 
 
 def handed_over(metadata: JsonObject, kept: Collection[str]) -> list[JsonObject] | None:
@@ -184,8 +182,10 @@ def handed_over(metadata: JsonObject, kept: Collection[str]) -> list[JsonObject]
     Returns:
         None if the original set nothing, or it is ours already.
     """
-    original, ours = _entries(metadata, _ORIGINAL), _entries(metadata, _OURS)
-    halves = [_split(_fields(entry), kept) for entry in original]
+    entries = entries_of(metadata)
+    original = [entry for entry in entries if writer_of(entry) == _ORIGINAL]
+    ours = [entry for entry in entries if writer_of(entry) == _OURS]
+    halves = [_split(_mapping(entry, "fieldsV1"), kept) for entry in original]
     taken = [mine for mine, _ in halves if mine]
     if not taken:
         return None
@@ -195,14 +195,14 @@ def handed_over(metadata: JsonObject, kept: Collection[str]) -> list[JsonObject]
         "apiVersion": names.API_VERSION,
         "time": max(str(entry.get("time") or "") for entry in (*original, *ours)),
         "fieldsType": "FieldsV1",
-        "fieldsV1": reduce(_united, [*map(_fields, ours), *taken]),
+        "fieldsV1": united([*_fields_of(metadata, _OURS), *taken]),
     }
     left = [
         {**entry, "fieldsV1": rest}
         for entry, (_, rest) in zip(original, halves, strict=True)
         if rest
     ]
-    others = [e for e in metadata["managedFields"] if _writer(e) not in (_ORIGINAL, _OURS)]
+    others = [entry for entry in entries if writer_of(entry) not in (_ORIGINAL, _OURS)]
     return [merged, *left, *others]
 
 
@@ -222,26 +222,11 @@ def _with(fields: JsonObject, key: str, below: JsonObject) -> JsonObject:
     return {**fields, key: below} if below else fields
 
 
-def _united(left: JsonObject, right: JsonObject) -> JsonObject:
-    """Unite two sets of fields, each a tree whose leaves are empty."""
-    return {key: _united(_mapping(left, key), _mapping(right, key)) for key in {**left, **right}}
-
-
-def _entries(metadata: JsonObject, writer: tuple[str, str, str]) -> list[JsonObject]:
-    return [entry for entry in metadata.get("managedFields") or () if _writer(entry) == writer]
-
-
-def _writer(entry: JsonObject) -> tuple[str, str, str]:
-    manager, operation, subresource = (
-        str(entry.get(key) or "") for key in ("manager", "operation", "subresource")
-    )
-    return manager, operation, subresource
-
-
-def _fields(entry: JsonObject) -> JsonObject:
-    return _mapping(entry, "fieldsV1")
+def _fields_of(metadata: JsonObject, writer: Writer) -> list[JsonObject]:
+    entries = entries_of(metadata)
+    return [_mapping(entry, "fieldsV1") for entry in entries if writer_of(entry) == writer]
 
 
 def _mapping(fields: JsonObject, key: str) -> JsonObject:
-    found = fields.get(key)
-    return found if isinstance(found, dict) else {}
+    below = fields.get(key)
+    return below if isinstance(below, dict) else {}

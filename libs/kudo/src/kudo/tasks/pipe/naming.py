@@ -65,9 +65,10 @@ def uses(
     for phase in plan.phases or ():
         for step in phase.steps:
             for task_name in step.tasks:
-                found = pipe_tasks.get(task_name)
-                if found is not None and is_pipe(found):
-                    yield PipeNames(instance, name, phase.name, step.name, task_name), found
+                pipe_task = pipe_tasks.get(task_name)
+                if pipe_task is not None and is_pipe(pipe_task):
+                    place = PipeNames(instance, name, phase.name, step.name, task_name)
+                    yield place, pipe_task
 
 
 def pipes(instance: str, name: str, version: "OperatorVersion") -> dict[str, str]:
@@ -84,30 +85,30 @@ def pipes(instance: str, name: str, version: "OperatorVersion") -> dict[str, str
     plan = version.plans.get(name)
     if plan is None:
         return {}
-    found = list(uses(instance, name, plan, version.spec.tasks or ()))
+    pipe_uses = list(uses(instance, name, plan, version.spec.tasks or ()))
     artifacts: dict[str, str] = {}
-    for names, task in found:
+    for names, task in pipe_uses:
         for file in task.spec.pipe or ():
             key = file.key or ""
             if key in artifacts:
                 raise _invalid(f"duplicated pipe key {key}")
             artifacts[key] = names.artifact(key)
-    for problem in naming_problems(found):
+    for problem in naming_problems(pipe_uses):
         raise _invalid(problem)
     return artifacts
 
 
-def naming_problems(found: Iterable[tuple[PipeNames, "TaskFields"]]) -> Iterator[str]:
+def naming_problems(pipe_uses: Iterable[tuple[PipeNames, "TaskFields"]]) -> Iterator[str]:
     """Yield why the objects of Pipe tasks cannot have the names that they would get."""
     taken: dict[tuple[str, str], str] = {}
-    for names, task in found:
+    for names, task in pipe_uses:
         for part in names.nameless():
             yield f"pipe task {names}: {part} has no letter or digit for the names of its objects"
         for kind, name, what in _objects(names, task):
             yield from _name_problems(name, what)
-            known = taken.setdefault((kind, name), what)
-            if known != what:
-                yield f"{known} and {what} would both be {kind} {name}; rename one of them"
+            first = taken.setdefault((kind, name), what)
+            if first != what:
+                yield f"{first} and {what} would both be {kind} {name}; rename one of them"
 
 
 def _objects(names: PipeNames, task: "TaskFields") -> Iterator[tuple[str, str, str]]:

@@ -102,7 +102,9 @@ def validate(pod: JsonObject, files: Iterable["PipeFileFields"]) -> Iterator[str
         )
     if len(spec.get("initContainers") or ()) != 1:
         yield "pipe pod should define one init container that generated artifacts defined"
-    if any(one.get("restartPolicy") == "Always" for one in spec.get("initContainers") or ()):
+    if any(
+        container.get("restartPolicy") == "Always" for container in spec.get("initContainers") or ()
+    ):
         yield (
             "pipe pod should have an init container that ends: with restartPolicy Always it never "
             "does"
@@ -154,7 +156,7 @@ def _below(path: str, mount: str) -> str | None:
     path, mount = posixpath.normpath(path), posixpath.normpath(mount)
     if path.startswith(".."):
         return path
-    return posixpath.relpath(*("/" + one.lstrip("/") for one in (path, mount)))
+    return posixpath.relpath(*("/" + each.lstrip("/") for each in (path, mount)))
 
 
 def waiter_pod(pod: JsonObject, name: str, image: str) -> JsonObject:
@@ -208,7 +210,7 @@ def is_pipe_pod(pod: JsonObject) -> bool:
 
 def _shared_volumes(spec: JsonObject) -> list[str]:
     volumes = spec.get("volumes") or ()
-    return [str(one.get("name")) for one in volumes if one.get("emptyDir") is not None]
+    return [str(volume.get("name")) for volume in volumes if volume.get("emptyDir") is not None]
 
 
 def _mount_path(spec: JsonObject, volume: str) -> str | None:

@@ -32,7 +32,8 @@ def only_the_manifest_is_a_namespace(rendering: Rendering) -> Iterator[Finding]:
         if file == package.operator.namespace_manifest or _KIND not in text:
             continue
         match = _AT_THE_MARGIN.search(text)
-        made = next((one for one in rendering.found(file)[0] if one.object["kind"] == _KIND), None)
+        # The text has the kind in any branch; the objects have it also where a value gives it.
+        made = any(item.object["kind"] == _KIND for item in rendering.found(file)[0])
         if match or made:
             message = (
                 f"template \"{file}\" contains 'kind: Namespace' not allowed unless specified as "
@@ -61,12 +62,12 @@ def _manifest_fault(file: str, rendering: Rendering) -> str:
         return ""
     except ValueError:
         return f'Unable to marshal NamespaceManifest "{file}" '
-    found = f'NamespaceManifest "{file}" found but'
+    subject = f'NamespaceManifest "{file}" found but'
     if not kinds:
-        return f"{found} does not contain a manifest"
+        return f"{subject} does not contain a manifest"
     if len(kinds) > 1:
-        return f"{found} contains {len(kinds)} manifests which is greater than 1"
-    return "" if kinds == [_KIND] else f"{found} manifest is not kind: {_KIND}"
+        return f"{subject} contains {len(kinds)} manifests which is greater than 1"
+    return "" if kinds == [_KIND] else f"{subject} manifest is not kind: {_KIND}"
 
 
 def _kinds(text: str) -> Iterator[str]:

@@ -176,18 +176,18 @@ def _mapping_at(obj: JsonObject, path: tuple[str, ...]) -> JsonObject:
 
 def objects_are_defined_once(rendering: Rendering) -> Iterator[Finding]:
     """Of two definitions of an object in one plan, the one that is applied last wins."""
-    found = {file: rendering.found(file) for file in rendering.package.templates}
-    told: set[tuple[str, ...]] = set()
+    by_file = {file: rendering.found(file) for file in rendering.package.templates}
+    reported: set[tuple[str, ...]] = set()
     for plan in rendering.package.operator.plans or {}:
         seen: dict[tuple[str, ...], RenderedObject] = {}
         for file in _applied_by(rendering.package, plan):
-            objects, fill = found.get(file, ((), False))
+            objects, fill = by_file.get(file, ((), False))
             for item in objects:
                 key = _key(item)
                 first = seen.setdefault(key, item)
-                if first is item or (*key, first.file, file) in told:
+                if first is item or (*key, first.file, file) in reported:
                     continue
-                told.add((*key, first.file, file))
+                reported.add((*key, first.file, file))
                 message = f'{item} is defined in template "{first.file}" as well, in plan "{plan}"'
                 place = rendering.place(item, _NAME, fill=fill)
                 yield warning("ObjectDuplicate", message, place, "give one of them another name")
@@ -200,8 +200,8 @@ def kinds_are_defined_before(rendering: Rendering) -> Iterator[Finding]:
         if not kind_of(task).applies:
             continue
         files = [file for file in task.spec.resources or () if file in templates]
-        found = [rendering.found(file) for file in files]
-        items = [(item, fill) for objects, fill in found for item in objects]
+        rendered = [rendering.found(file) for file in files]
+        items = [(item, fill) for objects, fill in rendered for item in objects]
         defined = {kind: item for item, _ in items for kind in _defined_by(item)}
         for item, fill in items:
             crd = defined.get((_group(item), item.object["kind"]))
@@ -225,15 +225,15 @@ def _defined_by(item: RenderedObject) -> Iterator[tuple[str, str]]:
 
 def objects_are_not_too_many(rendering: Rendering) -> Iterator[Finding]:
     """A plan would end before it sends anything."""
-    found = {file: rendering.found(file)[0] for file in rendering.package.templates}
+    by_file = {file: rendering.found(file)[0] for file in rendering.package.templates}
     for task in rendering.package.operator.tasks:
         files = dict.fromkeys(task.spec.resources or ())
-        count = sum(len(found.get(file, ())) for file in files)
+        count = sum(len(by_file.get(file, ())) for file in files)
         if count > bounds.TASK_OBJECTS:
             message = f'task "{task.name}" has {count:,} objects, more than {bounds.TASK_OBJECTS:,}'
             yield error("TooManyObjects", message, at_task(task.name), "make several tasks of it")
     for plan in rendering.package.operator.plans or {}:
-        number = sum(len(found.get(file, ())) for file in _files_of(rendering.package, plan))
+        number = sum(len(by_file.get(file, ())) for file in _files_of(rendering.package, plan))
         if number > bounds.INSTANCE_OBJECTS:
             message = (
                 f'plan "{plan}" applies {number:,} objects, more than {bounds.INSTANCE_OBJECTS:,}'
@@ -262,11 +262,11 @@ def keys_of_objects_are_unique(rendering: Rendering) -> Iterator[Finding]:
     for file in rendering.package.templates:
         objects, fill = rendering.found(file)
         lines = rendering.text(file, fill=fill).split("\n") if objects else []
-        told: set[int] = set()
+        reported: set[int] = set()
         for item in objects:
-            if item.line in told:
+            if item.line in reported:
                 continue
-            told.add(item.line)
+            reported.add(item.line)
             for entry in Source("\n".join(lines[item.line - 1 :])).entries:
                 if entry.shadowed and entry.name != "<<":
                     at = item.line + Position.of(entry.key).line - 1

@@ -89,10 +89,10 @@ class Rendering:
         """
         if (file, fill) not in self._texts:
             self._texts[file, fill] = self._render(file, fill=fill)
-        found = self._texts[file, fill]
-        if isinstance(found, FatalTaskError):
-            raise found
-        return found
+        rendered = self._texts[file, fill]
+        if isinstance(rendered, FatalTaskError):
+            raise rendered
+        return rendered
 
     def objects(self, file: str, *, fill: bool = False) -> tuple[RenderedObject, ...]:
         """Return the objects that a template renders to.
@@ -102,10 +102,10 @@ class Rendering:
         """
         if (file, fill) not in self._objects:
             self._objects[file, fill] = self._read(file, fill=fill)
-        found = self._objects[file, fill]
-        if isinstance(found, FatalTaskError):
-            raise found
-        return found
+        items = self._objects[file, fill]
+        if isinstance(items, FatalTaskError):
+            raise items
+        return items
 
     def found(self, file: str) -> tuple[tuple[RenderedObject, ...], bool]:
         """Return the objects of a template, and whether optional parameters have a stand-in.
@@ -132,8 +132,8 @@ class Rendering:
         """
         if not line:
             lines = self.text(item.file, fill=fill).split("\n")[item.line - 1 :]
-            found = Source("\n".join(lines)).position(path)
-            line = item.line + (found.line - 1 if found else 0)
+            position = Source("\n".join(lines)).position(path)
+            line = item.line + (position.line - 1 if position else 0)
         return self._place(item.file, line, fill=fill)
 
     def place_of_fault(self, file: str, fault: DocumentError) -> Place:
@@ -154,8 +154,8 @@ class Rendering:
     def _read(self, file: str, *, fill: bool) -> tuple[RenderedObject, ...] | FatalTaskError:
         try:
             text = self.text(file, fill=fill)
-            found = objects_with_lines(file, text, Engine.full().budget)
-            return tuple(RenderedObject(file, item, line) for line, item in found)
+            items = objects_with_lines(file, text, Engine.full().budget)
+            return tuple(RenderedObject(file, item, line) for line, item in items)
         except FatalTaskError as fault:
             return fault
 
@@ -175,7 +175,7 @@ def templates_can_be_rendered(rendering: Rendering) -> Iterator[Finding]:
             copied = pods.get(file)
             fault = _fault(file, rendering, copied, fill=False)
             # A name that an optional parameter gives is no mistake: users who need it set it.
-            if fault and not _of_the_engine(fault):
+            if fault and not isinstance(fault.__cause__, TemplateError):
                 filled = _fault(file, rendering, copied, fill=True)
                 fault = fault if filled else None
         if fault:
@@ -205,7 +205,8 @@ def values_of(package: Package, *, fill: bool = False) -> Values:
         fill: Whether optional parameters without default have a stand-in, too.
     """
     operator = package.operator
-    keys = (key for _, keys in _pipe_keys_by_task(package) for key in keys)
+    pipe_tasks = (task for task in package.operator.tasks if is_pipe(task))
+    keys = (file.key for task in pipe_tasks for file in task.spec.pipe or () if file.key)
     return {
         "OperatorName": operator.name if is_subdomain(operator.name) else "operator",
         "Name": _INSTANCE,
@@ -237,19 +238,17 @@ def _value(parameter: PackageParameter, *, fill: bool) -> object:
 def _stand_in(parameter: PackageParameter) -> str | None:
     if parameter.enum:
         return stored(parameter, parameter.enum[0])
-    found = TYPES.get(parameter.type)
-    return _name_of(parameter.name) if found is None or found.sample == "" else found.sample
+    value_type = TYPES.get(parameter.type)
+    return (
+        _name_of(parameter.name)
+        if value_type is None or value_type.sample == ""
+        else value_type.sample
+    )
 
 
 def _name_of(text: str) -> str:
     """Return a name that objects can have, similar to a text."""
     return _NOT_IN_NAMES.sub("-", text.lower()).strip("-")[:_LONGEST].strip("-") or "value"
-
-
-def _pipe_keys_by_task(package: Package) -> Iterator[tuple[str, list[str]]]:
-    for task in package.operator.tasks:
-        if is_pipe(task):
-            yield task.name, [pipe.key for pipe in task.spec.pipe or () if pipe.key]
 
 
 def _fault(
@@ -274,11 +273,6 @@ def _text_fault(file: str, rendering: Rendering) -> FatalTaskError | None:
     except FatalTaskError as fault:
         return fault
     return None
-
-
-def _of_the_engine(fault: FatalTaskError) -> bool:
-    """Whether the template could not be rendered at all."""
-    return isinstance(fault.__cause__, TemplateError)
 
 
 def _finding(file: str, fault: FatalTaskError, rendering: Rendering) -> Finding:
