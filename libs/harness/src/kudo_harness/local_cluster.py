@@ -35,7 +35,9 @@ _INTERRUPTED: Final = "the local cluster was interrupted and ends"
 
 @dataclass(slots=True)
 class RunningCluster:
-    """A cluster that this process started; see `LocalCluster`.
+    """A cluster that this process started, with KUDO's services as processes once asked for.
+
+    All methods raise HarnessError, with the end of the log of what failed.
 
     Attributes:
         kubeconfig: Kubeconfig of its administrator.
@@ -94,7 +96,10 @@ class RunningCluster:
         return self.directory / "logs", self.directory / "kudo"
 
     async def install_kudo(self) -> None:
-        """Create the CRDs, start webhook and reconciler, and register the webhook."""
+        """Create the CRDs, start webhook and reconciler, and register the webhook.
+
+        Does nothing if they run already.
+        """
         with as_file(self._crds) as crds:
             await self._process.ask({"install": {"crds": str(crds)}})
 

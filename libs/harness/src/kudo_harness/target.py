@@ -1,30 +1,11 @@
-"""The cluster that a suite runs on, and KUDO on it."""
+"""The cluster that a suite runs on."""
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from kubeio.client import Client
 from kudo_harness.host import Host
-
-
-class LocalCluster(Protocol):
-    """A cluster that the harness started, with KUDO's services as processes once asked for.
-
-    All methods raise HarnessError, with the end of the log of what failed.
-    """
-
-    async def install_kudo(self) -> None:
-        """Create the CRDs, start webhook and reconciler, and register the webhook.
-
-        Does nothing if they run already.
-        """
-
-    async def restart(self, service: str) -> None:
-        """Kill `webhook` or `reconciler`, start it again, and wait until it is ready."""
-
-    async def stop(self) -> None:
-        """End everything that was started; it is no error if that has ended."""
+from kudo_harness.local_cluster import RunningCluster
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +25,6 @@ class Target:
     client: Client
     kubeconfig: Path
     programs: tuple[Path, ...]
-    local: LocalCluster | None
+    local: RunningCluster | None
     faults: bool
     host: Host

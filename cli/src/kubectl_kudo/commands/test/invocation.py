@@ -31,7 +31,6 @@ from kudo_harness.planning.plan import Plan, PlanOptions
 from kudo_harness.planning.planner import plan_run
 from kudo_harness.running.downloads import UnpackedCases, fetch_cases
 from kudo_harness.suite import (
-    CaseFolder,
     Granularity,
     ListMatching,
     ReportFormat,
@@ -214,7 +213,9 @@ def with_archives(suite: Suite, request: SuiteRequest) -> Suite:
     loaded = load_suite(replace(request, test_dirs=dirs))
     # Reports and logs name the URL; the folder is gone after the run.
     names = {str(archive.folder): archive.url.value for archive in unpacked}
-    folders = tuple(_named(folder, names) for folder in loaded.test_dirs)
+    folders = tuple(
+        replace(folder, path=names.get(folder.path, folder.path)) for folder in loaded.test_dirs
+    )
     return replace(
         suite,
         test_dirs=suite.test_dirs + folders,
@@ -230,10 +231,6 @@ def _unpacked(urls: tuple[Text, ...]) -> list[UnpackedCases]:
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
         _UNPACKED[key] = asyncio.run(fetch_cases(urls, folder, HOST.download))
     return _UNPACKED[key]
-
-
-def _named(folder: CaseFolder, names: dict[str, str]) -> CaseFolder:
-    return replace(folder, path=names.get(folder.path, folder.path))
 
 
 def _random() -> str:

@@ -51,20 +51,7 @@ _TIMEOUT: Final = 30.0
 """Seconds of a request, where no flag says."""
 
 
-@dataclass(frozen=True, slots=True)
-class Connected:
-    """The cluster of a run.
-
-    Attributes:
-        target: The cluster, as the parts of a run see it.
-        own: The cluster, if the harness started it.
-    """
-
-    target: Target
-    own: RunningCluster | None
-
-
-def connected(args: Args, plan: Plan, folder: Path) -> AbstractAsyncContextManager[Connected]:
+def connected(args: Args, plan: Plan, folder: Path) -> AbstractAsyncContextManager[Target]:
     """Start the cluster that the plan asks for, or connect to the one that the flags name.
 
     Args:
@@ -82,13 +69,13 @@ def connected(args: Args, plan: Plan, folder: Path) -> AbstractAsyncContextManag
 
 
 @asynccontextmanager
-async def _own_cluster(args: Args, plan: Plan, folder: Path) -> AsyncIterator[Connected]:
+async def _own_cluster(args: Args, plan: Plan, folder: Path) -> AsyncIterator[Target]:
     cluster = await RunningCluster.start(plan, files("kubectl_kudo") / "manifests" / "crds.yaml")
     try:
         config = load_config(cluster.kubeconfig, user_agent=HOST.user_agent)
         timeout = float(args.request_timeout) or _TIMEOUT
         async with Client(config, timeout=timeout, tracer=tracer_of(args)) as client:
-            target = Target(
+            yield Target(
                 client=client,
                 kubeconfig=cluster.kubeconfig,
                 programs=(*_programs(folder), *cluster.programs),
@@ -96,13 +83,12 @@ async def _own_cluster(args: Args, plan: Plan, folder: Path) -> AsyncIterator[Co
                 faults=True,
                 host=HOST,
             )
-            yield Connected(target, cluster)
     finally:
         await cluster.stop()
 
 
 @asynccontextmanager
-async def _given_cluster(args: Args, folder: Path) -> AsyncIterator[Connected]:
+async def _given_cluster(args: Args, folder: Path) -> AsyncIterator[Target]:
     path = folder / "kubeconfig"
     kubeconfig = minified_kubeconfig(
         args.kubeconfig or None, context=args.context or None, identity=identity_of(args)
@@ -112,7 +98,7 @@ async def _given_cluster(args: Args, folder: Path) -> AsyncIterator[Connected]:
     unchecked = Namespace(**{**vars(args), "validate_install": False})
     async with connect(unchecked) as session:
         say(f"The cluster is that of context {kubeconfig['current-context']}")
-        target = Target(
+        yield Target(
             client=session.client,
             kubeconfig=path,
             programs=_programs(folder),
@@ -120,7 +106,6 @@ async def _given_cluster(args: Args, folder: Path) -> AsyncIterator[Connected]:
             faults=args.allow_faults,
             host=HOST,
         )
-        yield Connected(target, None)
 
 
 def _programs(folder: Path) -> tuple[Path, ...]:
@@ -195,7 +180,7 @@ class _Session:
     files: Watched = NO_FILES
     state: State = field(default_factory=dict)
     changed: set[Path] = field(default_factory=set)
-    cluster: Connected | None = None
+    target: Target | None = None
     result: SuiteResult | None = None
     runs: int = 0
 
@@ -205,41 +190,36 @@ class _Session:
 
     async def run(self) -> SuiteResult | None:
         """Run the suite; return its last result, or None if a signal came before the first."""
-        with _session_folder() as folder, listening(self.interruption):
+        interruption = self.interruption
+        with _session_folder() as folder, listening(interruption):
             try:
-                if await self.interruption.until_interrupted(self._connect(folder)):
-                    await self._runs(folder)
+                if await interruption.until_interrupted(self._connect(folder)):
+                    await self._once(folder)
+                    while self.args.watch and not interruption.received:
+                        if await interruption.until_interrupted(self._until_changed()):
+                            tell(self.prepared, again=True)
+                            await self._once(folder)
             finally:
                 # The first signal ends the run; only another one ends this as well.
-                await self.interruption.until_interrupted(self._disconnect(), endures=1)
+                await interruption.until_interrupted(self._disconnect(), endures=1)
         return self.result
 
     async def _connect(self, folder: Path) -> None:
-        cluster = connected(self.args, self.prepared.plan, folder)
-        self.cluster = await self.stack.enter_async_context(cluster)
-        own = self.cluster.own
-        if own is not None and self.prepared.suite.options.attach_control_plane_output:
-            await self.stack.enter_async_context(attached_logs(own.log_folders, talk))
+        target = connected(self.args, self.prepared.plan, folder)
+        self.target = await self.stack.enter_async_context(target)
+        local = self.target.local
+        if local is not None and self.prepared.suite.options.attach_control_plane_output:
+            await self.stack.enter_async_context(attached_logs(local.log_folders, talk))
 
     async def _disconnect(self) -> None:
+        """End a local cluster, unless the suite or a flag asks to let it run on."""
+        local = self.target.local if self.target else None
         try:
-            await self._keep()
+            if local is not None and self.prepared.suite.options.skip_cluster_delete:
+                how = await local.keep()
+                say(f"The cluster runs on: export KUBECONFIG={local.kubeconfig}; {how} ends it")
         finally:
             await self.stack.aclose()
-
-    async def _keep(self) -> None:
-        """Let a local cluster run on, if the suite or a flag asks for it."""
-        own = self.cluster.own if self.cluster else None
-        if own is not None and self.prepared.suite.options.skip_cluster_delete:
-            how = await own.keep()
-            say(f"The cluster runs on: export KUBECONFIG={own.kubeconfig}; {how} ends it")
-
-    async def _runs(self, folder: Path) -> None:
-        await self._once(folder)
-        while self.args.watch and not self.interruption.received:
-            if await self.interruption.until_interrupted(self._until_changed()):
-                tell(self.prepared, again=True)
-                await self._once(folder)
 
     def _read(self) -> Prepared:
         """Read the whole suite, with `--watch` so that no change of its files is lost.
@@ -268,9 +248,9 @@ class _Session:
         self.state = state
 
     async def _once(self, folder: Path) -> None:
-        assert self.cluster is not None
-        suite, plan, target = self.prepared.suite, self.prepared.plan, self.cluster.target
-        await self._check_kinds()
+        assert self.target is not None
+        suite, plan = self.prepared.suite, self.prepared.plan
+        await self._check_kinds(self.target.client)
         self.runs += 1
         own = folder / str(self.runs)
         own.mkdir()
@@ -283,20 +263,18 @@ class _Session:
         )
         try:
             async with shown(log):
-                self.result = await run_suite(suite, plan, target, options, log)
+                self.result = await run_suite(suite, plan, self.target, options, log)
         except SuiteInvalid as error:
             raise suite_invalid(error) from None
-        await self._report(self.result)
+        await self._report(self.result, self.target)
 
-    async def _check_kinds(self) -> None:
+    async def _check_kinds(self, client: Client) -> None:
         """Find objects of kinds that the cluster does not have, and fields that kinds do not have.
 
         Raises:
             CliError: there are some; the text lists all of them.
         """
-        assert self.cluster is not None
-        findings = Findings()
-        client, suite = self.cluster.target.client, self.prepared.suite
+        findings, suite = Findings(), self.prepared.suite
         kinds = await known_kinds(client)
         check_kinds(suite, kinds, findings, kudo_installed=self.prepared.plan.installs_kudo)
         await check_fields(client, suite, kinds, findings)
@@ -306,23 +284,18 @@ class _Session:
         except SuiteInvalid as error:
             raise suite_invalid(error) from None
 
-    async def _report(self, result: SuiteResult) -> None:
-        options = self.prepared.suite.options
+    async def _report(self, result: SuiteResult, target: Target) -> None:
+        options, local = self.prepared.suite.options, target.local
         print(summary(result), end="", flush=True)
         path = write_report(result, options)
         if path is not None:
             say(f"Report: {path}")
-        if options.artifacts_dir and not result.passed:
-            await self._write_logs(Path(options.artifacts_dir, _LOGS))
-
-    async def _write_logs(self, folder: Path) -> None:
-        """Write the logs of a local cluster, since they may tell why a case failed."""
-        assert self.cluster is not None
-        if self.cluster.own is None or self.interruption.received:
-            return
-        for name, text in (await self.cluster.own.logs()).items():
-            write_artifact(folder / f"{name}.log", text.encode(errors="replace"))
-        say(f"Logs of the cluster: {folder}")
+        if options.artifacts_dir and not (result.passed or self.interruption.received) and local:
+            # They may tell why a case failed.
+            folder = Path(options.artifacts_dir, _LOGS)
+            for name, text in (await local.logs()).items():
+                write_artifact(folder / f"{name}.log", text.encode(errors="replace"))
+            say(f"Logs of the cluster: {folder}")
 
     async def _until_changed(self) -> None:
         """Wait until files of cases change; these cases run next."""

@@ -11,7 +11,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Any, Final, Protocol, Self, runtime_checkable
+from typing import Any, Final, Self
 
 from kubeio.client import Client
 from kubeio.discovery import Discovery
@@ -98,14 +98,6 @@ def _kind(when: Document) -> tuple[str, str]:
 
 Say = Callable[[str], None]
 _POLL: Final = 0.1
-
-
-@runtime_checkable
-class Nodes(Protocol):
-    """A cluster whose nodes are simulated."""
-
-    async def set_node_ready(self, name: str, *, ready: bool) -> None:
-        """Make a node Ready, or not, and wait until its pods are so as well."""
 
 
 @dataclass(slots=True)
@@ -243,8 +235,8 @@ class StepFaults:
                     await self.target.local.restart(service)
                 yield f"{service} restarted"
             case NodeNotReady(name=name, seconds=seconds):
-                nodes: object = self.target.local
-                if not isinstance(nodes, Nodes):
+                nodes = self.target.local
+                if nodes is None:
                     raise HarnessError("only simulated nodes can be unready")
                 try:
                     await nodes.set_node_ready(name, ready=False)

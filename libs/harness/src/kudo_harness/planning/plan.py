@@ -26,7 +26,7 @@ class Action(StrEnum):
     RUN = "run"
     """It runs as it is written."""
     INSTALL_KUDO = "installKudo"
-    """`LocalCluster.install_kudo` is called; no process is started."""
+    """`RunningCluster.install_kudo` is called; no process is started."""
     SKIP = "skip"
     """Nothing."""
 

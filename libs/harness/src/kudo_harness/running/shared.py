@@ -6,6 +6,7 @@ from pathlib import Path
 
 from kudo_harness.commands import CommandInvalid, Context, Process, process_of
 from kudo_harness.host import HarnessError
+from kudo_harness.local_cluster import RunningCluster
 from kudo_harness.planning.plan import Action, Plan, PlannedCommand
 from kudo_harness.report import Failure
 from kudo_harness.running.cleanup import Cleanup
@@ -15,7 +16,7 @@ from kudo_harness.running.namespaces import Namespaces
 from kudo_harness.running.processes import Processes
 from kudo_harness.running.record import Record
 from kudo_harness.suite import Suite
-from kudo_harness.target import LocalCluster, Target
+from kudo_harness.target import Target
 
 _SHOWN = 200
 """Characters of a command in a message."""
@@ -35,7 +36,7 @@ class Commands:
 
     processes: Processes
     context: Context
-    local: LocalCluster | None
+    local: RunningCluster | None
     log: StepLog
     scope: str
 
