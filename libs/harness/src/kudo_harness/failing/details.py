@@ -104,6 +104,7 @@ async def redactor_of(client: Client, namespace: str, names: Iterable[str] = ())
         async with asyncio.timeout(_SECONDS):
             redactor.learn(await first_page(client, SECRETS, namespace, transform=_short_values))
     except (KubeError, TimeoutError):
+        # Not everybody may read Secrets. The log of the run removes those that the run has applied.
         pass
     return redactor
 
@@ -124,7 +125,7 @@ async def event_lines(client: Client, obj: JsonObject, redactor: Redactor) -> li
     if not uid:
         return []
     events = await first_page(client, EVENTS, namespace, field_selector=f"involvedObject.uid={uid}")
-    # Several events have the same second.
+    # Several events have the same second; etcd numbers them in the order of their writes.
     events.sort(key=lambda event: (_last_seen(event), _written(event)))
     return [redactor.text(_event_line(event)) for event in events[-_MOST_EVENTS:]]
 
@@ -178,7 +179,9 @@ async def others_of_kind(
     if not objects:
         return [f"no {failed.kind} at all"]
     if failed.name:
-        names = _nearest_first(failed.name, (str(obj["metadata"]["name"]) for obj in objects))
+        ordered = sorted(str(obj["metadata"]["name"]) for obj in objects)
+        near = closest(failed.name, ordered, most=_MOST_NAMES)
+        names = [*near, *(name for name in ordered if name not in near)]
         return [f"{failed.kind} {name}" for name in names[:_MOST_NAMES]] + _more(names)
     lines = [f"{failed.kind} {obj['metadata']['name']}{_labels(obj)}" for obj in objects]
     return lines[:_MOST_NAMES] + _more(lines)
@@ -222,6 +225,7 @@ async def _of_other_kinds(
     client: Client, failed: FailedAssert, resource: Resource, namespace: str
 ) -> list[str]:
     kinds = _searched(await Discovery(client).all_resources(), resource)
+    # Other cases send requests at the same time.
     room = asyncio.Semaphore(_AT_A_TIME)
 
     async def has(kind: Resource) -> bool:
@@ -234,6 +238,7 @@ async def _of_other_kinds(
                     )
                 )
             except KubeError:
+                # Not everybody may read each kind.
                 return False
 
     results = await asyncio.gather(*map(has, kinds))
@@ -254,12 +259,6 @@ def _searched(resources: Iterable[Resource], own: Resource) -> Sequence[Resource
     return sorted(
         by_kind.values(), key=lambda resource: (resource.group not in {"", "apps"}, resource.group)
     )[:_MOST_KINDS]
-
-
-def _nearest_first(name: str, names: Iterable[str]) -> list[str]:
-    ordered = sorted(names)
-    near = closest(name, ordered, most=_MOST_NAMES)
-    return [*near, *(other for other in ordered if other not in near)]
 
 
 def _more(names: Sequence[str]) -> list[str]:

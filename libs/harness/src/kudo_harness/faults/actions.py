@@ -57,6 +57,7 @@ async def restart_pods(client: Client, service: str) -> None:
     before = await _pods(client, None, selector)
     if not before:
         raise HarnessError(f"no pod of the {service} of KUDO: none has the labels {selector}")
+    # Without grace, as a crash: the service must not hand over its work.
     await _delete(client, before, grace=0)
     old = _uids(before)
     deadline = time.monotonic() + _RESTART_SECONDS
@@ -133,7 +134,9 @@ async def refusing(
         raise HarnessError(
             f"{refused.kind} is cluster-scoped; only writes in a namespace are refused"
         )
-    owner = await _owner(client, namespace)
+    uid = (await client.get(NAMESPACES, namespace))["metadata"]["uid"]
+    owner = {"apiVersion": "v1", "kind": "Namespace", "name": namespace, "uid": uid}
+    # Runs on one cluster must not share a policy: the first that ends would delete it.
     name = f"kudo-test-{secrets.token_hex(4)}"
     metadata = {"name": name, "ownerReferences": [owner]}
     try:
@@ -142,16 +145,11 @@ async def refusing(
         await _await_state(client, namespace, name, refused=True)
         yield
     finally:
+        # The binding first: it is what makes the API server apply the policy.
         for kind in (_BINDINGS, _POLICIES):
             with contextlib.suppress(NotFound):
                 await client.delete(kind, name)
         await _await_state(client, namespace, name, refused=False)
-
-
-async def _owner(client: Client, namespace: str) -> dict[str, Any]:
-    obj = await client.get(NAMESPACES, namespace)
-    uid = obj["metadata"]["uid"]
-    return {"apiVersion": "v1", "kind": "Namespace", "name": namespace, "uid": uid}
 
 
 def _policy(metadata: dict[str, Any], resource: Resource, reason: str) -> dict[str, Any]:

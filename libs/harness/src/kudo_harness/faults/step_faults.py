@@ -42,9 +42,10 @@ async def await_match(
 ) -> AsyncGenerator[str, None]:
     """Yield why an object does not match yet, each time it changes; end when it matches."""
     discovery = Discovery(client)
+    kind = str(when.value["apiVersion"]), str(when.value["kind"])
     while True:
         try:
-            resource = await discovery.resolve(*_kind(when))
+            resource = await discovery.resolve(*kind)
             watched = _watched(client, resource, namespace, when, lists)
             async with aclosing(watched):
                 async for problem in watched:
@@ -52,8 +53,10 @@ async def await_match(
                         return
                     yield problem
         except UnknownKind as error:
+            # The step, or something that runs in the cluster, may create the CRD yet.
             yield str(error)
         except Gone:
+            # The API server has dropped the resourceVersion: the object is listed again.
             continue
         except ConnectionLost as error:
             yield str(error)
@@ -74,6 +77,7 @@ async def _watched(
         namespace=scope,
         resource_version=listed.resource_version,
         field_selector=named,
+        # Over a dead connection a watch tells nothing: it ends, and begins again with a list.
         timeout_seconds=_WATCH_SECONDS,
     )
     async with aclosing(changes):
@@ -92,16 +96,12 @@ def _difference(when: Document, objects: list[dict[str, Any]], lists: ListMatchi
     return f"when does not match: {match.differences[0]}"
 
 
-def _kind(when: Document) -> tuple[str, str]:
-    return str(when.value["apiVersion"]), str(when.value["kind"])
-
-
 Say = Callable[[str], None]
 _POLL: Final = 0.1
 
 
 @dataclass(slots=True)
-class _Running:
+class _FaultRun:
     """A fault that is being caused.
 
     Attributes:
@@ -141,7 +141,7 @@ class StepFaults:
     namespace: str
     say: Say
     lists: ListMatching = ListMatching.POSITION
-    _running: list[_Running] = field(default_factory=list)
+    _running: list[_FaultRun] = field(default_factory=list)
 
     async def before(self, seconds: float) -> None:
         """Cause the faults that come before the step, and look for the states of others.
@@ -155,7 +155,12 @@ class StepFaults:
         for fault in self.faults:
             if fault.when is not None:
                 # First of all: the state may pass quickly once the step has changed something.
-                await _looked(self._start(fault), seconds)
+                run = self._start(fault)
+                # Time that is over here is over for the fault as well; its error says what it
+                # waits for.
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(seconds):
+                        await run.looked.wait()
             elif fault.time is FaultTime.BEFORE:
                 await self._caused([self._start(fault)], seconds)
 
@@ -185,6 +190,7 @@ class StepFaults:
         trace: TracebackType | None,
     ) -> None:
         tasks = [running.task for running in self._running if running.task is not None]
+        # Cancelled all before any is waited for: each undoes its fault, which takes seconds.
         for task in tasks:
             task.cancel()
         for running, ended in zip(
@@ -193,13 +199,13 @@ class StepFaults:
             if isinstance(ended, Exception):
                 self.say(f"fault: {self._told(running.fault, ended)}")
 
-    def _start(self, fault: Fault) -> _Running:
-        running = _Running(fault)
+    def _start(self, fault: Fault) -> _FaultRun:
+        running = _FaultRun(fault)
         running.task = asyncio.create_task(self._run(running))
         self._running.append(running)
         return running
 
-    async def _run(self, running: _Running) -> None:
+    async def _run(self, running: _FaultRun) -> None:
         fault = running.fault
         if fault.when is not None:
             running.waiting = "no object matches when"
@@ -210,6 +216,7 @@ class StepFaults:
                     running.waiting = problem
                     running.looked.set()
             finally:
+                # Also if it cannot be looked for: whoever waits goes on, and gets the error.
                 running.looked.set()
         async with self._causing(running) as done:
             self.say(f"fault: {done}")
@@ -219,7 +226,7 @@ class StepFaults:
             self.say(f"fault: over: {done}")
 
     @contextlib.asynccontextmanager
-    async def _causing(self, running: _Running) -> AsyncIterator[str]:
+    async def _causing(self, running: _FaultRun) -> AsyncIterator[str]:
         """Cause a fault; undo it at the end. Yields what was done."""
         client, fault = self.target.client, running.fault
         match fault.action:
@@ -248,7 +255,7 @@ class StepFaults:
                 async with refusing(client, self.namespace, refused, reason):
                     yield f"writes of {kind} refused for {seconds} s"
 
-    async def _caused(self, running: list[_Running], seconds: float) -> None:
+    async def _caused(self, running: list[_FaultRun], seconds: float) -> None:
         """Wait until faults have happened, or one of them has failed."""
         try:
             async with asyncio.timeout(seconds):
@@ -265,7 +272,7 @@ class StepFaults:
         for fault in _failed(running):
             await self._ended(fault)
 
-    async def _ended(self, running: _Running) -> None:
+    async def _ended(self, running: _FaultRun) -> None:
         """Wait until a fault is over and undone.
 
         Raises:
@@ -281,17 +288,7 @@ class StepFaults:
         return f"{fault.place}: {self.target.host.describe(error) or repr(error)}"
 
 
-async def _looked(running: _Running, seconds: float) -> None:
-    """Wait until the object of `when` has been looked for; each later change of it is seen.
-
-    Time that is over here is over for the fault as well, whose error says what it waits for.
-    """
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(seconds):
-            await running.looked.wait()
-
-
-def _failed(running: list[_Running]) -> Iterator[_Running]:
+def _failed(running: list[_FaultRun]) -> Iterator[_FaultRun]:
     for fault in running:
         task = fault.task
         if task is not None and task.done() and (task.cancelled() or task.exception()):
