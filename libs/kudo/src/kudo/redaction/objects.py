@@ -78,14 +78,14 @@ class Redactor:
 
     def learn(self, objects: Iterable[JsonObject]) -> None:
         """Collect the secret values of objects, all of them before the first is redacted."""
-        found = list(objects)
-        for obj in found:
+        collected = list(objects)
+        for obj in collected:
             if obj.get("kind") == "OperatorVersion":
                 templates = (obj.get("spec") or {}).get("templates")
                 if isinstance(templates, Mapping):
                     self.parameters |= parameters_of_secrets(templates)
         walk = _Walk(self.parameters, self._note, self._learn_text)
-        for obj in found:
+        for obj in collected:
             walk.object(obj)
 
     def redact(self, obj: JsonObject) -> JsonObject:
@@ -98,18 +98,18 @@ class Redactor:
 
     def text(self, text: str) -> str:
         """Return a text without secrets."""
-        found = _json_in(text)
-        if found is None:
+        document = _json_in(text)
+        if document is None:
             return redact_text(text, self.known)
-        walk = _Walk(self.parameters, lambda _: MARK, lambda one: redact_text(one, self.known))
-        return json.dumps(walk.value(found, _EMBEDDED), ensure_ascii=False)
+        walk = _Walk(self.parameters, lambda _: MARK, lambda text: redact_text(text, self.known))
+        return json.dumps(walk.value(document, _EMBEDDED), ensure_ascii=False)
 
     def _learn_text(self, text: str) -> str:
         for value in secrets_in(text):
             self.known.add(value)
-        found = _json_in(text)
-        if found is not None:
-            _Walk(self.parameters, self._note, lambda one: one).value(found, _EMBEDDED)
+        document = _json_in(text)
+        if document is not None:
+            _Walk(self.parameters, self._note, lambda text: text).value(document, _EMBEDDED)
         return text
 
     def _note(self, value: Json) -> Json:
@@ -166,9 +166,9 @@ class _Walk:
     def _parts(self, text: str) -> None:
         """Tell `secret` a value of a Secret, and those within it if it is a file of values."""
         self.secret(text)
-        found = _json_in(text)
-        if found is not None:
-            self.value(found, _Place(sensitive=True))
+        document = _json_in(text)
+        if document is not None:
+            self.value(document, _Place(sensitive=True))
         elif "\n" in text or "=" in text:
             for value in _ASSIGNED.findall(text[:_LONGEST_JSON])[:_MOST_ASSIGNED]:
                 self.secret(value)
@@ -189,8 +189,8 @@ class _Walk:
             return self._entries(value, place)
         if place.kind == "OperatorVersion" and key == "templates" and isinstance(value, dict):
             return {
-                name: self.text(redact_template(str(one), self.secret))
-                for name, one in value.items()
+                name: self.text(redact_template(str(template), self.secret))
+                for name, template in value.items()
             }
         if place.sensitive or is_sensitive(key, of_user=place.of_user):
             return self._sensitive(value, place)
@@ -227,7 +227,8 @@ class _Walk:
         if isinstance(value, dict):
             named = self._named(value, place)
             return named or {
-                self.text(str(key)): self.field(str(key), one, place) for key, one in value.items()
+                self.text(str(key)): self.field(str(key), item, place)
+                for key, item in value.items()
             }
         if isinstance(value, list):
             return self._list(value, place)
@@ -252,14 +253,14 @@ class _Walk:
 
     def _list(self, values: list[Json], place: _Place) -> list[Json]:
         """Return what becomes of a list; a value may follow its flag, as in `--password x`."""
-        found: list[Json] = []
+        items: list[Json] = []
         secret_next = False
         for value in values:
             here = place.below(of_user=place.of_user, sensitive=secret_next)
-            found.append(self.value(value, here))
+            items.append(self.value(value, here))
             flag = _FLAG.fullmatch(value) if isinstance(value, str) else None
             secret_next = flag is not None and is_sensitive(flag[1], of_user=True)
-        return found
+        return items
 
     def _secret(self, value: Json) -> Json:
         if value is None or isinstance(value, bool) or value in ("", MARK):

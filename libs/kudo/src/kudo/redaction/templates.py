@@ -21,11 +21,11 @@ _QUOTES: Final = "\"'"
 
 def parameters_of_secrets(templates: Mapping[str, object]) -> frozenset[str]:
     """Return the parameters that documents of the kind Secret use in these templates."""
-    found: set[str] = set()
+    parameters: set[str] = set()
     for text in templates.values():
         for part in _secrets_in(str(text)):
-            found |= {one or other for one, other in _PARAMETER.findall(part)}
-    return frozenset(found)
+            parameters |= {field or argument for field, argument in _PARAMETER.findall(part)}
+    return frozenset(parameters)
 
 
 def _secrets_in(text: str) -> Iterator[str]:
@@ -59,11 +59,11 @@ def _redacted_lines(lines: Iterable[str], secret: Callable[[str], str]) -> Itera
         if data is not None and is_text and indentation <= data:
             data = None
         if data is None:
-            found = _DATA.match(line)
-            if found:
-                data = len(found[1])
-            if found and found[2].strip() and "{{" not in found[2]:
-                line = f"{line[: found.start(2)]} {secret(found[2].strip())}"
+            match = _DATA.match(line)
+            if match:
+                data = len(match[1])
+            if match and match[2].strip() and "{{" not in match[2]:
+                line = f"{line[: match.start(2)]} {secret(match[2].strip())}"
             yield line
         else:
             yield _redacted_field(line, secret) if is_text else line

@@ -77,23 +77,23 @@ def without_patterns(line: str) -> str:
     return _CLOUD_KEY.sub(MARK, line)
 
 
-def _named(found: re.Match[str]) -> str:
-    value = found[2]
+def _named(match: re.Match[str]) -> str:
+    value = match[2]
     if value.strip("\\\"'").lower() in _NO_SECRETS:
-        return found[0]
+        return match[0]
     if MARK.startswith(value) or value.startswith(("$", "{{", MARK[1:-1])):
-        return found[0]  # a reference to a variable, an expression of a template
+        return match[0]  # a reference to a variable, an expression of a template
     quoted = value[:1] if value[:1] in "\"'" else ""
-    return f"{found[1]}{quoted}{MARK}{quoted}"
+    return f"{match[1]}{quoted}{MARK}{quoted}"
 
 
 def secrets_in(text: str) -> Iterator[str]:
     """Yield values that are surely secret: of assignments, of flags, passwords in URLs."""
-    for found in _NAMED.finditer(text):
-        if found[1].rstrip().endswith("=") and _named(found) != found[0]:
-            yield found[2].strip("\\\"'")
-    yield from (found[2] for found in _FLAG.finditer(text))
-    yield from (found[2] for found in _IN_URL.finditer(text))
+    for match in _NAMED.finditer(text):
+        if match[1].rstrip().endswith("=") and _named(match) != match[0]:
+            yield match[2].strip("\\\"'")
+    yield from (match[2] for match in _FLAG.finditer(text))
+    yield from (match[2] for match in _IN_URL.finditer(text))
 
 
 def redact_text(text: str, known: KnownValues) -> str:
