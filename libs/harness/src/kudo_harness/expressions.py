@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
-from kubecel import Environment, LibraryMissing, NotCompiled, Program, environment, is_name
-from kudo.api.problems import shown_name
+from kubecel import Environment, LibraryMissing, NotCompiled, Program, environment
 from kudo_harness.findings import Findings, Place
 from kudo_harness.matching import ABSENT, Absent, cut, is_secret, shown_value
 from kudo_harness.suite import AssertOptions, ResourceRef, Text
@@ -59,23 +58,6 @@ class FailedExpression:
         return f"{self.place}: {expression}: {self.reason}{values}"
 
 
-def check_refs(refs: Sequence[ResourceRef], findings: Findings) -> None:
-    """Note names that no expression could use, and those that are given twice."""
-    seen: dict[str, ResourceRef] = {}
-    for ref in refs:
-        name = shown_name(ref.ref)
-        if not is_name(ref.ref):
-            message = (
-                f"no expression can use {name!r} as a name; write letters, digits and _, and no "
-                "word of CEL"
-            )
-            findings.error("InvalidRef", message, ref.place)
-        elif ref.ref in seen:
-            message = f"{name} is the ref of two objects, first in {seen[ref.ref].place}"
-            findings.error("InvalidRef", message, ref.place)
-        seen.setdefault(ref.ref, ref)
-
-
 @dataclass(frozen=True, slots=True)
 class _Compiled:
     text: Text
@@ -102,7 +84,6 @@ class Expressions:
     @classmethod
     def compile(cls, options: AssertOptions, findings: Findings) -> "Expressions":
         """Compile all expressions of an assert; note those that cannot be, with file and line."""
-        check_refs(options.resource_refs, findings)
         texts = (*options.assert_all, *options.assert_any)
         if not texts:
             return cls(options.resource_refs)

@@ -281,18 +281,6 @@ def test_an_assert_without_expressions_holds() -> None:
     assert expressions.evaluate({}) == []
 
 
-def test_refs_that_no_expression_can_use_are_errors() -> None:
-    table: list[tuple[Sequence[tuple[str, str]], str]] = [
-        ((("my-pod", "Pod"),), "no expression can use 'my-pod' as a name; write letters, "),
-        ((("", "Pod"),), "no expression can use '' as a name; write letters, "),
-        ((("int", "Pod"),), "no expression can use 'int' as a name; write letters, "),
-        ((("namespace", "Pod"),), "no expression can use 'namespace' as a name; write "),
-        ((("a", "Pod"), ("a", "Job")), "a is the ref of two objects, first in 01-assert.yaml:3"),
-    ]
-    for refs, message in table:
-        assert finding("1 == 1", refs).startswith(message)
-
-
 def test_values_of_secrets_are_left_out() -> None:
     secret: JsonObject = {"kind": "Secret", "data": {"password": "aHVudGVyMg=="}}
     findings = Findings()

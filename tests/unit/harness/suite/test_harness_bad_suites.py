@@ -142,6 +142,14 @@ SUITE = "apiVersion: kuttl.dev/v1beta1\nkind: TestSuite\n"
             ASSERT + "resourceRefs:\n- {kind: Pod, apiVersion: v1, name: a, ref: my-pod}\n",
             ":4: ref must be a name that CEL can use, such as pod, not my-pod",
         ),
+        *(
+            (
+                "00-assert.yaml",
+                ASSERT + f"resourceRefs:\n- {{kind: Pod, apiVersion: v1, name: a, ref: {word}}}\n",
+                f":4: no expression can use '{word}' as a name; write letters, ",
+            )
+            for word in ("int", "namespace")
+        ),
         (
             "00-assert.yaml",
             ASSERT

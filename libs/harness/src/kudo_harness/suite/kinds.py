@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Final, TypeVar
 
+from kubecel import is_name
 from kudo.api.problems import shown, shown_name
 from kudo_harness.findings import Findings, Place, did_you_mean
 from kudo_harness.suite.documents import Document
@@ -40,65 +41,27 @@ _OBJECTS: Final = ("Operator", "OperatorVersion", "Instance")
 """Kinds of kudo.dev that are objects of a cluster."""
 
 _COMMAND: Final = (
-    "command",
-    "script",
-    "namespaced",
-    "ignoreFailure",
-    "background",
-    "timeout",
+    *("command", "script", "namespaced", "ignoreFailure", "background", "timeout"),
     "skipLogOutput",
 )
 _COLLECTOR: Final = ("type", "pod", "namespace", "container", "selector", "tail", "command")
 _META: Final = ("apiVersion", "kind", "metadata")
 _SUITE: Final = (
     *_META,
-    "crdDir",
-    "manifestDirs",
-    "testDirs",
-    "startControlPlane",
-    "attachControlPlaneOutput",
-    "startKIND",
-    "startKUDO",
-    "kindConfig",
-    "kindContext",
-    "kindNodeCache",
-    "kindContainers",
-    "skipDelete",
-    "skipClusterDelete",
-    "timeout",
-    "parallel",
-    "artifactsDir",
-    "commands",
-    "reportFormat",
-    "reportName",
-    "reportGranularity",
-    "namespace",
-    "suppress",
-    "ignoreFiles",
-    "listMatching",
+    *("crdDir", "manifestDirs", "testDirs", "startControlPlane", "attachControlPlaneOutput"),
+    *("startKIND", "startKUDO", "kindConfig", "kindContext", "kindNodeCache"),
+    *("kindContainers", "skipDelete", "skipClusterDelete", "timeout", "parallel"),
+    *("artifactsDir", "commands", "reportFormat", "reportName", "reportGranularity"),
+    *("namespace", "suppress", "ignoreFiles", "listMatching"),
 )
 _STEP: Final = (
     *_META,
-    "index",
-    "unitTest",
-    "apply",
-    "assert",
-    "error",
-    "delete",
-    "commands",
-    "kubeconfig",
-    "context",
-    "kubeconfigLoading",
-    "faults",
+    *("index", "unitTest", "apply", "assert", "error", "delete", "commands", "kubeconfig"),
+    *("context", "kubeconfigLoading", "faults"),
 )
 _ASSERT: Final = (
     *_META,
-    "timeout",
-    "collectors",
-    "commands",
-    "resourceRefs",
-    "assertAll",
-    "assertAny",
+    *("timeout", "collectors", "commands", "resourceRefs", "assertAll", "assertAny"),
     "listMatching",
 )
 _HINTS: Final = {
@@ -146,6 +109,7 @@ def read_suite(reading: Reading) -> SuiteOptions:
             "startControlPlane or startKIND"
         )
         fields.error("InvalidField", message, "startKIND")
+    ignored, has_ignored = fields.texts("ignoreFiles"), fields.has("ignoreFiles")
     return SuiteOptions(
         name=_name(fields),
         crd_dir=fields.located("crdDir"),
@@ -172,7 +136,7 @@ def read_suite(reading: Reading) -> SuiteOptions:
         report_granularity=fields.choice("reportGranularity", Granularity) or Granularity.STEP,
         namespace=fields.text("namespace"),
         suppress=frozenset(_suppressed(fields)),
-        ignore_files=_ignored(fields),
+        ignore_files=tuple(text.value for text in ignored) if has_ignored else ("README*",),
         list_matching=fields.choice("listMatching", ListMatching) or ListMatching.POSITION,
         place=fields.place,
     )
@@ -266,12 +230,6 @@ def _suppressed(fields: Fields) -> list[str]:
     return [text.value.lower() for text in texts]
 
 
-def _ignored(fields: Fields) -> tuple[str, ...]:
-    if fields.has("ignoreFiles"):
-        return tuple(text.value for text in fields.texts("ignoreFiles"))
-    return ("README*",)
-
-
 def _each(
     fields: Fields, name: str, read: Callable[[Fields, str, int, object], _Item]
 ) -> tuple[_Item, ...]:
@@ -312,18 +270,13 @@ def _command(outer: Fields, name: str, n: int, value: object) -> Command:
     elif command.script and command.namespaced:
         message = "namespaced does not work with script; use $NAMESPACE in the script"
         fields.error("InvalidCommand", message, "namespaced")
-    elif problem := _unreadable(command.command):
-        fields.error("InvalidCommand", problem, "command")
+    else:
+        try:
+            # Variables are replaced later, and close no quotes.
+            split(command.command)
+        except NotClosed as error:
+            fields.error("InvalidCommand", f"{error}; use script for a shell", "command")
     return command
-
-
-def _unreadable(text: str) -> str:
-    """Return why a command has no words; variables are replaced later and close no quotes."""
-    try:
-        split(text)
-    except NotClosed as error:
-        return f"{error}; use script for a shell"
-    return ""
 
 
 def _deletion(outer: Fields, name: str, n: int, value: object) -> Deletion:
@@ -352,6 +305,12 @@ def _resource_ref(outer: Fields, name: str, n: int, value: object) -> ResourceRe
     )
     if reference.ref and not (reference.ref.isidentifier() and reference.ref.isascii()):
         message = f"ref must be a name that CEL can use, such as pod, not {shown(reference.ref)}"
+        fields.error("InvalidField", message, "ref")
+    elif reference.ref and not is_name(reference.ref):
+        message = (
+            f"no expression can use {reference.ref!r} as a name; write letters, digits and _, and "
+            "no word of CEL"
+        )
         fields.error("InvalidField", message, "ref")
     return reference
 
