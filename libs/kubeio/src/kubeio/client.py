@@ -10,11 +10,11 @@ import copy
 from collections.abc import AsyncGenerator, AsyncIterable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from types import TracebackType
-from typing import Literal, NamedTuple, Self
+from typing import Literal, NamedTuple, Self, TypedDict, Unpack
 
 from kubeio.connection.config import ClusterConfig
-from kubeio.connection.identity import Headers, Identity, impersonating
-from kubeio.connection.round_tripper import OnRequest, RoundTripper, ServerDate
+from kubeio.connection.identity import Identity, impersonating
+from kubeio.connection.round_tripper import Call, OnRequest, RoundTripper, ServerDate
 from kubeio.connection.tracing import Tracer
 from kubeio.connection.transport import Transport
 from kubeio.errors import ConnectionLost, Gone, Malformed
@@ -24,7 +24,7 @@ from kubeio.listing import read_page
 from kubeio.loops import finished
 from kubeio.resource import Resource, name_of, namespace_of
 from kubeio.types import Json, JsonObject, Transform
-from kubeio.watch import WatchEvent, events, fault_in, nameless
+from kubeio.watch import WatchEvent, bookmark_fault, events, fault_in, nameless
 
 FieldValidation = Literal["Ignore", "Warn", "Strict"]
 Propagation = Literal["Background", "Foreground", "Orphan"]
@@ -33,7 +33,37 @@ PAGE_CHARACTERS = 8 * 2**20
 """Target length of a page of a list. A page is in memory whole, here and in the API server, and is
 read again when its connection breaks."""
 _FIRST_PAGE = 100  # objects; their size is unknown before the first page
+_APPLY = "application/apply-patch+yaml"
+_MERGE_PATCH = "application/merge-patch+json"
+_JSON_PATCH = "application/json-patch+json"
 _AS_METADATA = "application/json;as=PartialObjectMetadata{};g=meta.k8s.io;v=v1,application/json"
+
+
+class Selection(TypedDict, total=False):
+    """Which objects a list has, and what of them.
+
+    Attributes:
+        namespace: all namespaces by default.
+        limit: objects in a page, 500 by default; 0 for all of them in one.
+        metadata_only: PartialObjectMetadata of them, if the server has that.
+        transform: applied to each object before the next one is decoded; what it returns takes the
+            place of the object.
+    """
+
+    namespace: str | None
+    label_selector: str | None
+    field_selector: str | None
+    limit: int
+    metadata_only: bool
+    transform: Transform | None
+
+
+class WriteOptions(TypedDict, total=False):
+    """Options of the writes of objects; a dry run changes nothing."""
+
+    dry_run: bool
+    field_manager: str | None
+    field_validation: FieldValidation | None
 
 
 class ListResult(NamedTuple):
@@ -150,24 +180,15 @@ class Client:
 
         With ``metadata_only``, a PartialObjectMetadata of it, if the server has that.
         """
-        accept = _AS_METADATA.format("") if metadata_only else "application/json"
-        return await self._object("GET", resource.path(namespace, name, subresource), accept=accept)
+        path = resource.path(namespace, name, subresource)
+        return await self._object(
+            self._call("GET", path, accept=_accept("" if metadata_only else None))
+        )
 
-    async def list(
-        self,
-        resource: Resource,
-        *,
-        namespace: str | None = None,
-        label_selector: str | None = None,
-        field_selector: str | None = None,
-        limit: int = 500,
-        metadata_only: bool = False,
-        transform: Transform | None = None,
-    ) -> ListResult:
+    async def list(self, resource: Resource, **selection: Unpack[Selection]) -> ListResult:
         """Return all objects of a namespace, or of all namespaces, as one snapshot.
 
-        Reads in pages of ``limit`` objects. If the snapshot expires, starts over once. What
-        ``transform`` returns takes the place of each object; see ``pages``.
+        Reads in pages. If the snapshot expires, starts over once.
 
         Raises:
             Gone: the snapshot expired twice.
@@ -176,15 +197,7 @@ class Client:
             objects: list[JsonObject] = []
             version = ""
             try:
-                async for page in self.pages(
-                    resource,
-                    namespace=namespace,
-                    label_selector=label_selector,
-                    field_selector=field_selector,
-                    limit=limit,
-                    metadata_only=metadata_only,
-                    transform=transform,
-                ):
+                async for page in self.pages(resource, **selection):
                     objects += page.items
                     version = page.resource_version
             except Gone:
@@ -195,29 +208,25 @@ class Client:
         raise AssertionError("unreachable")
 
     async def pages(
-        self,
-        resource: Resource,
-        *,
-        namespace: str | None = None,
-        label_selector: str | None = None,
-        field_selector: str | None = None,
-        limit: int = 500,
-        metadata_only: bool = False,
-        transform: Transform | None = None,
+        self, resource: Resource, **selection: Unpack[Selection]
     ) -> AsyncGenerator[ListResult, None]:
         """Yield a list page by page; only one page is in memory at a time.
 
-        ``transform`` is applied to each object before the next one is decoded. After large objects
-        the next page asks for fewer than ``limit`` (``PAGE_CHARACTERS``).
+        After large objects the next page asks for fewer than ``limit`` (``PAGE_CHARACTERS``).
 
         Raises:
             Gone: the snapshot expired between two pages; list again.
             Malformed: an item has no name.
         """
-        path = resource.path(namespace)
-        accept = _AS_METADATA.format("List") if metadata_only else "application/json"
-        query = _query(labelSelector=label_selector, fieldSelector=field_selector)
+        path = resource.path(selection.get("namespace"))
+        accept = _accept("List" if selection.get("metadata_only") else None)
+        query = _query(
+            labelSelector=selection.get("label_selector"),
+            fieldSelector=selection.get("field_selector"),
+        )
+        limit = selection.get("limit", 500)
         page_limit = min(limit, _FIRST_PAGE)
+        transform = selection.get("transform")
 
         def taken(item: Json) -> JsonObject:
             _identify(item, resource, path, nameless(item))
@@ -226,11 +235,9 @@ class Client:
         while True:
             if page_limit:
                 query["limit"] = str(page_limit)
-            listed = self._http.answer(
-                path, query=query, accept=accept, verb="LIST", headers=self._headers
-            )
-            async with listed as chunks:
-                page = await read_page(chunks, f"GET {path}", taken)
+            call = self._call("GET", path, query=query, accept=accept, verb="LIST")
+            async with self._http.answer(call) as chunks:
+                page = await read_page(chunks, call.subject, taken)
             metadata, items = page.metadata, page.items
             if items is None or not isinstance(metadata, dict):
                 # Treated as an empty list, this answer would delete everything from a cache.
@@ -276,22 +283,20 @@ class Client:
             "resourceVersion": resource_version,
             "timeoutSeconds": str(timeout_seconds),
         }
-        accept = _AS_METADATA.format("") if metadata_only else "application/json"
         idle = timeout_seconds + 30.0 if idle_timeout is None else idle_timeout
         path = resource.path(namespace)
-        watched = self._http.stream(
-            path, query=query, accept=accept, idle_timeout=idle, headers=self._headers
-        )
-        async with watched as chunks:
+        accept = _accept("" if metadata_only else None)
+        call = self._call("GET", path, query=query, accept=accept)
+        async with self._http.stream(call, idle_timeout=idle) as chunks:
             if on_open is not None:
                 on_open()
             async for event in events(chunks, path):
-                if event.type == "BOOKMARK":
-                    _identify_bookmark(event.object, resource, path)
-                else:
-                    scoped = resource.namespaced
-                    fault = fault_in(event.object, namespaced=scoped, versioned=True)
-                    _identify(event.object, resource, path, fault)
+                fault = (
+                    bookmark_fault(event.object)
+                    if event.type == "BOOKMARK"
+                    else fault_in(event.object, namespaced=resource.namespaced, versioned=True)
+                )
+                _identify(event.object, resource, path, fault)
                 yield event
 
     async def create(
@@ -300,9 +305,7 @@ class Client:
         obj: JsonObject,
         *,
         namespace: str | None = None,
-        dry_run: bool = False,
-        field_manager: str | None = None,
-        field_validation: FieldValidation | None = None,
+        **options: Unpack[WriteOptions],
     ) -> JsonObject:
         """Create an object; ``namespace`` is needed only if the object has none.
 
@@ -310,8 +313,7 @@ class Client:
             AlreadyExists: the name is taken.
         """
         path = resource.path(namespace or _namespace(resource, obj))
-        query = _write_options(dry_run, field_manager, field_validation)
-        return await self._object("POST", path, query=query, body=obj)
+        return await self._object(self._call("POST", path, query=_write_query(options), body=obj))
 
     async def apply(
         self,
@@ -335,16 +337,14 @@ class Client:
                 differs.
         """
         path = resource.path(namespace or _namespace(resource, obj), name_of(obj), subresource)
-        query = _write_options(dry_run, field_manager, field_validation)
-        if force:
-            query["force"] = "true"
+        query = _query(
+            dryRun="All" if dry_run else None,
+            fieldManager=field_manager,
+            fieldValidation=field_validation,
+            force="true" if force else None,
+        )
         return await self._object(
-            "PATCH",
-            path,
-            query=query,
-            body=obj,
-            content_type="application/apply-patch+yaml",
-            verb="APPLY",
+            self._call("PATCH", path, query=query, body=obj, content_type=_APPLY, verb="APPLY")
         )
 
     async def merge_patch(
@@ -355,20 +355,15 @@ class Client:
         *,
         namespace: str | None = None,
         subresource: str | None = None,
-        dry_run: bool = False,
-        field_manager: str | None = None,
-        field_validation: FieldValidation | None = None,
+        **options: Unpack[WriteOptions],
     ) -> JsonObject:
         """Send a JSON merge patch (RFC 7386); null removes a field.
 
         With a ``metadata.resourceVersion`` in the patch, another version is a Conflict.
         """
+        path, query = resource.path(namespace, name, subresource), _write_query(options)
         return await self._object(
-            "PATCH",
-            resource.path(namespace, name, subresource),
-            query=_write_options(dry_run, field_manager, field_validation),
-            body=patch,
-            content_type="application/merge-patch+json",
+            self._call("PATCH", path, query=query, body=patch, content_type=_MERGE_PATCH)
         )
 
     async def json_patch(
@@ -379,21 +374,16 @@ class Client:
         *,
         namespace: str | None = None,
         subresource: str | None = None,
-        dry_run: bool = False,
-        field_manager: str | None = None,
-        field_validation: FieldValidation | None = None,
+        **options: Unpack[WriteOptions],
     ) -> JsonObject:
         """Send a JSON patch (RFC 6902); all its operations are applied, or none.
 
         Raises:
             Invalid: a ``test`` failed, or a path does not exist.
         """
+        path, query = resource.path(namespace, name, subresource), _write_query(options)
         return await self._object(
-            "PATCH",
-            resource.path(namespace, name, subresource),
-            query=_write_options(dry_run, field_manager, field_validation),
-            body=[*ops],
-            content_type="application/json-patch+json",
+            self._call("PATCH", path, query=query, body=[*ops], content_type=_JSON_PATCH)
         )
 
     async def replace(
@@ -403,9 +393,7 @@ class Client:
         *,
         namespace: str | None = None,
         subresource: str | None = None,
-        dry_run: bool = False,
-        field_manager: str | None = None,
-        field_validation: FieldValidation | None = None,
+        **options: Unpack[WriteOptions],
     ) -> JsonObject:
         """Replace the whole object (PUT).
 
@@ -413,12 +401,8 @@ class Client:
             Conflict: the object's resourceVersion is not the current one. An object without one
                 overwrites whatever is stored.
         """
-        return await self._object(
-            "PUT",
-            resource.path(namespace or _namespace(resource, obj), name_of(obj), subresource),
-            query=_write_options(dry_run, field_manager, field_validation),
-            body=obj,
-        )
+        path = resource.path(namespace or _namespace(resource, obj), name_of(obj), subresource)
+        return await self._object(self._call("PUT", path, query=_write_query(options), body=obj))
 
     async def delete(
         self,
@@ -449,7 +433,9 @@ class Client:
         options |= {"dryRun": ["All"]} if dry_run else {}
         if grace_period_seconds is not None:
             options["gracePeriodSeconds"] = grace_period_seconds
-        return await self._object("DELETE", resource.path(namespace, name), body=options)
+        return await self._object(
+            self._call("DELETE", resource.path(namespace, name), body=options)
+        )
 
     async def exec(
         self,
@@ -479,14 +465,9 @@ class Client:
             ConnectionLost: the connection broke, or the timeout passed, before the exit code came.
             OutputTooLarge: the command wrote more than `limit` bytes.
         """
-        frames = self._http.websocket(
-            PODS.path(namespace, pod, "exec"),
-            query=exec_query(container, command),
-            protocols=PROTOCOLS,
-            verb="EXEC",
-            timeout=timeout,
-            headers=self._headers,
-        )
+        path, query = PODS.path(namespace, pod, "exec"), exec_query(container, command)
+        call = self._call("GET", path, query=query, accept="*/*", verb="EXEC")
+        frames = self._http.websocket(call, protocols=PROTOCOLS, timeout=timeout)
         async with frames as received:
             return await read_result(received, command, limit)
 
@@ -505,15 +486,10 @@ class Client:
         Returns:
             The decoded answer, None if it is empty.
         """
-        return await self._http.call(
-            method,
-            path,
-            query=query or {},
-            body=body,
-            content_type=content_type,
-            accept=accept,
-            headers=self._headers,
+        call = self._call(
+            method, path, query=query or {}, body=body, content_type=content_type, accept=accept
         )
+        return await self._http.call(call)
 
     def text(
         self, path: str, *, query: Mapping[str, str] | None = None
@@ -526,58 +502,52 @@ class Client:
             ApiError, ConnectionLost: also while the chunks are read.
         """
         return self._http.answer(
-            path, query=query or {}, accept="text/plain, */*", verb="GET", headers=self._headers
+            self._call("GET", path, query=query or {}, accept="text/plain, */*", verb="GET")
         )
 
     async def server_version(self) -> JsonObject:
         """Return the server's version (major, minor, gitVersion, …)."""
-        return await self._object("GET", "/version")
+        return await self._object(self._call("GET", "/version"))
 
-    @property
-    def _headers(self) -> Headers:
-        return impersonating(self.config.headers, self.identity)
-
-    async def _object(
+    def _call(
         self,
         method: str,
         path: str,
         *,
-        query: Mapping[str, str] | None = None,
+        query: Mapping[str, str] | Sequence[tuple[str, str]] = (),
         body: Json = None,
         content_type: str = "application/json",
         accept: str = "application/json",
         verb: str = "",
-    ) -> JsonObject:
-        call = self._http.call(
-            method,
-            path,
-            query=query or {},
-            body=body,
-            content_type=content_type,
-            accept=accept,
-            verb=verb,
-            headers=self._headers,
-        )
+    ) -> Call:
+        headers = impersonating(self.config.headers, self.identity)
+        return Call(method, path, query, body, content_type, accept, headers, verb)
+
+    async def _object(self, call: Call) -> JsonObject:
+        sending = self._http.call(call)
         # A dry run changes nothing, so a cancelled one need not be awaited.
-        changes = method != "GET" and "dryRun" not in (query or {})
-        answer = await (finished(call) if changes and self._finish_writes else call)
+        changes = call.method != "GET" and "dryRun" not in dict(call.query)
+        answer = await (finished(sending) if changes and self._finish_writes else sending)
         if isinstance(answer, dict):
             return answer
-        raise ConnectionLost(f"{method} {path}: the answer is not a JSON object")
+        raise ConnectionLost(f"{call.subject}: the answer is not a JSON object")
 
 
 def _query(**parameters: str | None) -> dict[str, str]:
     return {key: value for key, value in parameters.items() if value}
 
 
-def _write_options(
-    dry_run: bool, field_manager: str | None, field_validation: str | None
-) -> dict[str, str]:
+def _write_query(options: WriteOptions) -> dict[str, str]:
     return _query(
-        dryRun="All" if dry_run else None,
-        fieldManager=field_manager,
-        fieldValidation=field_validation,
+        dryRun="All" if options.get("dry_run") else None,
+        fieldManager=options.get("field_manager"),
+        fieldValidation=options.get("field_validation"),
     )
+
+
+def _accept(metadata_of: str | None) -> str:
+    """Return the Accept header for whole objects, or for PartialObjectMetadata or a List of it."""
+    return "application/json" if metadata_of is None else _AS_METADATA.format(metadata_of)
 
 
 def _namespace(resource: Resource, obj: JsonObject) -> str | None:
@@ -587,20 +557,8 @@ def _namespace(resource: Resource, obj: JsonObject) -> str | None:
     return namespace
 
 
-def _identify(obj: Json, resource: Resource, path: str, fault: str) -> None:
+def _identify(obj: JsonObject, resource: Resource, path: str, fault: str) -> None:
     if fault:
         raise Malformed(f"GET {path}: not a Kubernetes object: {fault}")
-    _name_kind(obj, resource)
-
-
-def _identify_bookmark(obj: JsonObject, resource: Resource, path: str) -> None:
-    metadata = obj.get("metadata")
-    version = metadata.get("resourceVersion") if isinstance(metadata, dict) else None
-    if not version or not isinstance(version, str):
-        raise Malformed(f"GET {path}: a bookmark has no metadata.resourceVersion")
-    _name_kind(obj, resource)
-
-
-def _name_kind(obj: JsonObject, resource: Resource) -> None:
     obj["apiVersion"] = resource.api_version
     obj["kind"] = resource.kind

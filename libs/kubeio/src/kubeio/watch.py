@@ -3,15 +3,15 @@
 Invariant: only complete lines are decoded. A body that ends within a line is a lost connection; one
 that ends between two lines is a normal end.
 
-kube-apiserver always sends valid metadata; a proxy, or an aggregated API server, may not, and it
-accepts objects with 10,000 levels where decoders fail at about 1,000. One such object must not end
+kube-apiserver always sends valid metadata, a proxy or an aggregated API server may not; and all
+accept objects with 10,000 levels, where decoders fail at about 1,000. One such object must not end
 the process that watches the kind: deep levels are dropped, invalid metadata is reported. Values are
 not quoted, since an object may be a Secret.
 """
 
 import asyncio
 import re
-from collections.abc import AsyncIterable, AsyncIterator, Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Mapping
 from typing import Final, NamedTuple
 
 import orjson
@@ -103,6 +103,25 @@ def nameless(obj: Json) -> str:
     return "" if metadata.get("name") else "metadata.name is missing"
 
 
+def bookmark_fault(obj: JsonObject) -> str:
+    """Return what is wrong with the object of a bookmark, which has a version only."""
+    metadata = obj.get("metadata")
+    version = metadata.get("resourceVersion") if isinstance(metadata, dict) else None
+    valid = isinstance(version, str) and version
+    return "" if valid else "a bookmark has no metadata.resourceVersion"
+
+
+def _is_owner(value: Json) -> bool:
+    return isinstance(value, dict) and all(isinstance(value.get(field), str) for field in _OWNER)
+
+
+_LISTS: Final[Mapping[str, Callable[[Json], bool]]] = {
+    "finalizers": lambda value: isinstance(value, str),
+    "ownerReferences": _is_owner,
+    "managedFields": lambda value: isinstance(value, dict),
+}
+
+
 def _of_wrong_type(metadata: Mapping[str, Json]) -> str:
     if not isinstance(metadata["name"], str):
         return "name"
@@ -110,44 +129,16 @@ def _of_wrong_type(metadata: Mapping[str, Json]) -> str:
         if not isinstance(metadata.get(field), str | None):
             return field
     for field in _MAPS:
-        if not _are_texts(metadata.get(field)):
+        value = metadata.get(field)
+        if value is not None and not (
+            isinstance(value, dict) and all(isinstance(text, str) for text in value.values())
+        ):
             return field
-    return next((field for field in _LISTS if not _LISTS[field](metadata.get(field))), "")
-
-
-def _are_texts(value: Json) -> bool:
-    if value is None:
-        return True
-    return isinstance(value, dict) and all(isinstance(text, str) for text in value.values())
-
-
-def _are_finalizers(value: Json) -> bool:
-    return value is None or (
-        isinstance(value, list) and all(isinstance(finalizer, str) for finalizer in value)
-    )
-
-
-def _are_owners(value: Json) -> bool:
-    return value is None or (
-        isinstance(value, list)
-        and all(
-            isinstance(owner, dict) and all(isinstance(owner.get(field), str) for field in _OWNER)
-            for owner in value
-        )
-    )
-
-
-def _are_objects(value: Json) -> bool:
-    return value is None or (
-        isinstance(value, list) and all(isinstance(entry, dict) for entry in value)
-    )
-
-
-_LISTS: Final = {
-    "finalizers": _are_finalizers,
-    "ownerReferences": _are_owners,
-    "managedFields": _are_objects,
-}
+    for field, is_valid in _LISTS.items():
+        value = metadata.get(field)
+        if value is not None and not (isinstance(value, list) and all(map(is_valid, value))):
+            return field
+    return ""
 
 
 # etcd rejects objects over 1.5 MiB; managedFields and JSON escapes add to that.

@@ -22,8 +22,7 @@ from functools import partial
 import orjson
 
 from kubeio.connection.config import ClusterConfig
-from kubeio.connection.identity import Headers
-from kubeio.connection.round_tripper import OnRequest, ServerDate, WarningSink, observed
+from kubeio.connection.round_tripper import Call, OnRequest, ServerDate, WarningSink, observed
 from kubeio.errors import ApiError, ConnectionLost, error_from_response
 from kubeio.types import Json
 from tests.support.apiserver.network.faults import Network, Quiet
@@ -77,66 +76,39 @@ class MemoryTransport:
         for watch in tuple(self._watches):
             watch.cut()
 
-    async def call(
-        self,
-        method: str,
-        path: str,
-        *,
-        query: Mapping[str, str] = {},
-        body: Json = None,
-        content_type: str = "application/json",
-        accept: str = "application/json",
-        verb: str = "",
-        headers: Headers = (),
-    ) -> Json:
-        data = b"" if body is None else orjson.dumps(body)
-        request = self._request(method, path, query, accept, headers, data, content_type)
-        with observed(self.on_request, verb or method) as exchange:
+    async def call(self, call: Call) -> Json:
+        request = self._request(call)
+        with observed(self.on_request, call.verb or call.method) as exchange:
             response = await self._exchange(request)
             exchange.status = response.status
-        subject = f"{method} {path}"
         if not 200 <= response.status < 300:
-            raise _refused(response, subject)
+            raise _refused(response, call.subject)
         return orjson.loads(response.body) if response.body else None
 
     @asynccontextmanager
-    async def answer(
-        self,
-        path: str,
-        *,
-        query: Mapping[str, str],
-        accept: str,
-        verb: str,
-        headers: Headers = (),
-    ) -> AsyncIterator[AsyncIterable[bytes]]:
-        request = self._request("GET", path, query, accept, headers)
-        with observed(self.on_request, verb) as exchange:
+    async def answer(self, call: Call) -> AsyncIterator[AsyncIterable[bytes]]:
+        request = self._request(call)
+        with observed(self.on_request, call.verb) as exchange:
             response = await self._exchange(request)
             exchange.status = response.status
         if response.status != 200:
-            raise _refused(response, f"GET {path}")
+            raise _refused(response, call.subject)
         yield _chunks(response.body)
 
     @asynccontextmanager
     async def stream(
-        self,
-        path: str,
-        *,
-        query: Mapping[str, str],
-        accept: str,
-        idle_timeout: float,
-        headers: Headers = (),
+        self, call: Call, *, idle_timeout: float
     ) -> AsyncIterator[AsyncIterable[bytes]]:
-        request = self._request("GET", path, query, accept, headers)
+        request = self._request(call)
         with observed(self.on_request, "WATCH") as exchange:
             response = await self._exchange(request)
             exchange.status = response.status
         watch = response.watch
         if watch is None:
-            raise _refused(response, f"GET {path}")
+            raise _refused(response, call.subject)
         self._watches[watch] = None
         try:
-            yield self._lines(watch, f"GET {path}", idle_timeout)
+            yield self._lines(watch, call.subject, idle_timeout)
         finally:
             self._watches.pop(watch, None)
             watch.end()
@@ -164,23 +136,16 @@ class MemoryTransport:
 
     @asynccontextmanager
     async def websocket(
-        self,
-        path: str,
-        *,
-        query: Sequence[tuple[str, str]],
-        protocols: Sequence[str],
-        verb: str,
-        timeout: float | None = None,
-        headers: Headers = (),
+        self, call: Call, *, protocols: Sequence[str], timeout: float | None = None
     ) -> AsyncIterator[AsyncIterable[bytes]]:
         del protocols, timeout
-        request = self._request("POST", path, {}, "*/*", headers)
-        arguments = [value for key, value in query if key == "command"]
-        with observed(self.on_request, verb) as exchange:
-            response = await self._sent(request, partial(self._run, path, arguments))
+        request = replace(self._request(call), method="POST", query={})
+        arguments = [value for key, value in _pairs(call) if key == "command"]
+        with observed(self.on_request, call.verb) as exchange:
+            response = await self._sent(request, partial(self._run, call.path, arguments))
             exchange.status = response.status
         if response.status != 200:
-            raise _refused(response, f"{verb} {path}")
+            raise _refused(response, f"{call.verb} {call.path}")
         yield _frames(response.body)
 
     def _run(self, path: str, arguments: Sequence[str]) -> Response:
@@ -193,19 +158,14 @@ class MemoryTransport:
         result = [ran.exit_code, ran.stdout.decode("latin-1"), ran.stderr.decode("latin-1")]
         return Response(200, orjson.dumps(result))
 
-    def _request(
-        self,
-        method: str,
-        path: str,
-        query: Mapping[str, str],
-        accept: str,
-        headers: Headers,
-        body: bytes = b"",
-        content_type: str = "application/json",
-    ) -> Request:
+    def _request(self, call: Call) -> Request:
+        body = b"" if call.body is None else orjson.dumps(call.body)
         agent = self.config.user_agent
-        user = dict(headers).get("Impersonate-User", self.user)
-        return Request(method, path, query, body, content_type, accept, agent, user)
+        user = dict(call.headers).get("Impersonate-User", self.user)
+        query = dict(_pairs(call))
+        return Request(
+            call.method, call.path, query, body, call.content_type, call.accept, agent, user
+        )
 
     async def _exchange(self, request: Request) -> Response:
         return await self._sent(request, partial(self.server.handle, request))
@@ -248,6 +208,10 @@ class MemoryTransport:
         self.last_date = ServerDate(response.headers["Date"], loop.time())
         self.warnings.collect(f"299 - {json.dumps(text)}" for text in response.warnings)
         return response
+
+
+def _pairs(call: Call) -> Sequence[tuple[str, str]]:
+    return tuple(call.query.items()) if isinstance(call.query, Mapping) else call.query
 
 
 def _later(loop: asyncio.AbstractEventLoop, seconds: float, act: Callable[[], None]) -> None:

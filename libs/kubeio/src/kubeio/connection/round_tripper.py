@@ -135,6 +135,33 @@ def observed(on_request: OnRequest | None, verb: str) -> Iterator[Exchange]:
             on_request(RequestSeen(verb, exchange.status, seconds, ending))
 
 
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What a client sends, but for the credential.
+
+    Attributes:
+        path: A URL path, quoted.
+        query: Names and values; as pairs a name may be repeated.
+        body: JSON; None for a request without a body.
+        headers: Sent as well; they may say whom the request acts as.
+        verb: What `on_request` is told; the method if empty.
+    """
+
+    method: str
+    path: str
+    query: Mapping[str, str] | Sequence[tuple[str, str]] = ()
+    body: Json = None
+    content_type: str = "application/json"
+    accept: str = "application/json"
+    headers: Headers = ()
+    verb: str = ""
+
+    @property
+    def subject(self) -> str:
+        """Return method and path, for errors."""
+        return f"{self.method} {self.path}"
+
+
 class RoundTripper(Protocol):
     """Sends requests to one API server; see `transport.Transport` for what each method does.
 
@@ -157,46 +184,14 @@ class RoundTripper(Protocol):
 
     async def close(self) -> None: ...
 
-    async def call(
-        self,
-        method: str,
-        path: str,
-        *,
-        query: Mapping[str, str] = ...,
-        body: Json = None,
-        content_type: str = "application/json",
-        accept: str = "application/json",
-        verb: str = "",
-        headers: Headers,
-    ) -> Json: ...
+    async def call(self, call: Call) -> Json: ...
 
-    def answer(
-        self,
-        path: str,
-        *,
-        query: Mapping[str, str],
-        accept: str,
-        verb: str,
-        headers: Headers,
-    ) -> AbstractAsyncContextManager[AsyncIterable[bytes]]: ...
+    def answer(self, call: Call) -> AbstractAsyncContextManager[AsyncIterable[bytes]]: ...
 
     def stream(
-        self,
-        path: str,
-        *,
-        query: Mapping[str, str],
-        accept: str,
-        idle_timeout: float,
-        headers: Headers,
+        self, call: Call, *, idle_timeout: float
     ) -> AbstractAsyncContextManager[AsyncIterable[bytes]]: ...
 
     def websocket(
-        self,
-        path: str,
-        *,
-        query: Sequence[tuple[str, str]],
-        protocols: Sequence[str],
-        verb: str,
-        timeout: float | None = None,
-        headers: Headers,
+        self, call: Call, *, protocols: Sequence[str], timeout: float | None = None
     ) -> AbstractAsyncContextManager[AsyncIterable[bytes]]: ...

@@ -16,7 +16,6 @@ import re
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlencode
 
@@ -33,7 +32,7 @@ from kubeio.connection.http.exchange import (
     Request,
 )
 from kubeio.connection.identity import Headers
-from kubeio.connection.round_tripper import OnRequest, ServerDate, WarningSink, observed
+from kubeio.connection.round_tripper import Call, OnRequest, ServerDate, WarningSink, observed
 from kubeio.connection.tracing import TracedSession, Tracer
 from kubeio.errors import ApiError, ConnectionLost, error_from_response
 from kubeio.types import Json
@@ -47,7 +46,6 @@ _NOT_IN_YAML = re.compile(
 )
 _UNRESERVED = re.compile(r"[A-Za-z0-9._~-]*")
 T = TypeVar("T")
-_NO_QUERY: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +55,12 @@ class Answer:
     status: int
     retry_after: str | None
     body: bytes
+
+    def refusal(self, subject: str) -> ApiError:
+        """Return the error that the answer tells of."""
+        return error_from_response(
+            self.status, self.body, retry_after=self.retry_after, subject=subject
+        )
 
 
 class Transport:
@@ -100,22 +104,8 @@ class Transport:
             await self._session.close()
         self._session = self._traced = None
 
-    async def call(
-        self,
-        method: str,
-        path: str,
-        *,
-        query: Mapping[str, str] = _NO_QUERY,
-        body: Json = None,
-        content_type: str = "application/json",
-        accept: str = "application/json",
-        verb: str = "",
-        headers: Headers,
-    ) -> Json:
+    async def call(self, call: Call) -> Json:
         """Send one request and return the decoded body, None if it is empty.
-
-        ``verb`` is what ``on_request`` is told; the method if empty. ``headers`` are sent as
-        well, of which some may say whom the request acts as.
 
         A 401 makes the credential fresh and the request is sent once more: the server has done
         nothing with the first.
@@ -125,55 +115,61 @@ class Transport:
             ConnectionLost: no usable answer within ``timeout`` seconds.
             ConfigError: no credential could be obtained.
         """
-        data = None if body is None else orjson.dumps(body)
-        if data is not None and content_type.endswith("yaml"):
+        data = None if call.body is None else orjson.dumps(call.body)
+        if data is not None and call.content_type.endswith("yaml"):
             data = _safe_as_yaml(data)
-        target = self._target(path, query)
-        header = await self.config.auth.header()
-        verb = verb or method
-        sent = _headers(accept, header, headers)
-        answer = await self._observed(verb, method, target, data, content_type, sent)
-        if answer.status == 401 and await self.config.auth.refresh(header):
-            sent = _headers(accept, await self.config.auth.header(), headers)
-            answer = await self._observed(verb, method, target, data, content_type, sent)
+        credential = await self.config.auth.header()
+        answer = await self._exchange(call, data, credential)
+        if answer.status == 401 and await self.config.auth.refresh(credential):
+            answer = await self._exchange(call, data, await self.config.auth.header())
         if 200 <= answer.status < 300:
-            return _decoded(answer.body, f"{method} {path}")
-        raise _refusal(answer, f"{method} {path}")
+            return _decoded(answer.body, call.subject)
+        raise answer.refusal(call.subject)
+
+    async def _exchange(self, call: Call, data: bytes | None, credential: str | None) -> Answer:
+        writes = call.method != "GET"
+        request = Request(
+            call.method,
+            self._target(call),
+            headers=_headers(call, credential),
+            body=data or b"" if writes else None,
+            content_type=call.content_type,
+            before_write=self.before_write if writes else None,
+        )
+        with observed(self.on_request, call.verb or call.method) as exchange:
+            with _own_errors(request):
+                async with asyncio.timeout(self.timeout):
+                    response = await self._send(request)
+                    try:
+                        answer = await _whole(response)
+                    finally:
+                        response.close()
+            self.warnings.collect(response.values("Warning"))
+            exchange.status = answer.status
+        return answer
 
     @asynccontextmanager
-    async def answer(
-        self,
-        path: str,
-        *,
-        query: Mapping[str, str],
-        accept: str,
-        verb: str,
-        headers: Headers,
-    ) -> AsyncIterator[AsyncIterable[bytes]]:
+    async def answer(self, call: Call) -> AsyncIterator[AsyncIterable[bytes]]:
         """Open a GET and yield the chunks of its body; closed when the block is left.
 
         All of it, the block included, takes ``timeout`` seconds at most. Reading inside the block
         raises ConnectionLost, too. A 401 makes the credential fresh, as in ``call``.
         """
-        target, subject = self._target(path, query), f"GET {path}"
-        header = await self.config.auth.header()
+        credential = await self.config.auth.header()
         for last in (False, True):
-            sent = _headers(accept, header, headers)
-            async with self._answered(target, sent, verb) as response:
+            async with self._answered(call, credential) as response:
                 if response.status == 200:
                     yield response.chunks()
                     return
-                refusal = await _whole(response)
-            if last or refusal.status != 401 or not await self.config.auth.refresh(header):
-                raise _refusal(refusal, subject)
-            header = await self.config.auth.header()
+                answer = await _whole(response)
+            if last or answer.status != 401 or not await self.config.auth.refresh(credential):
+                raise answer.refusal(call.subject)
+            credential = await self.config.auth.header()
 
     @asynccontextmanager
-    async def _answered(
-        self, target: str, headers: Headers, verb: str
-    ) -> AsyncIterator[HttpResponse]:
-        request = Request("GET", target, headers=headers)
-        with observed(self.on_request, verb) as exchange, _own_errors(request):
+    async def _answered(self, call: Call, credential: str | None) -> AsyncIterator[HttpResponse]:
+        request = Request("GET", self._target(call), headers=_headers(call, credential))
+        with observed(self.on_request, call.verb) as exchange, _own_errors(request):
             async with asyncio.timeout(self.timeout):
                 response = await self._send(request)
                 try:
@@ -186,46 +182,43 @@ class Transport:
 
     @asynccontextmanager
     async def stream(
-        self,
-        path: str,
-        *,
-        query: Mapping[str, str],
-        accept: str,
-        idle_timeout: float,
-        headers: Headers,
+        self, call: Call, *, idle_timeout: float
     ) -> AsyncIterator[AsyncIterable[bytes]]:
         """Open a GET whose body goes on; closed when the block is left.
 
         The answer must begin within ``timeout`` seconds, and the body may pause for
         ``idle_timeout`` seconds. Reading inside the block raises ConnectionLost, too.
         """
-        target = self._target(path, query)
-        header = await self.config.auth.header()
-        request = Request("GET", target, headers=_headers(accept, header, headers))
+        target = self._target(call)
+        credential = await self.config.auth.header()
+        request = Request("GET", target, headers=_headers(call, credential))
         with _own_errors(request):
             response = await self._open_stream(request, idle_timeout)
             try:
-                if response.status == 401 and await self.config.auth.refresh(header):
+                if response.status == 401 and await self.config.auth.refresh(credential):
                     response.close()
-                    sent = _headers(accept, await self.config.auth.header(), headers)
-                    request = Request("GET", target, headers=sent)
+                    headers = _headers(call, await self.config.auth.header())
+                    request = Request("GET", target, headers=headers)
                     response = await self._open_stream(request, idle_timeout)
                 if response.status != 200:
-                    raise await self._stream_refusal(response, f"GET {path}")
+                    # A server that refuses in the middle of its answer must not hold the caller.
+                    async with asyncio.timeout(self.timeout):
+                        answer = await _whole(response)
+                    raise answer.refusal(call.subject)
                 yield response.chunks()
             finally:
                 response.close()
 
+    async def _open_stream(self, request: Request, idle_timeout: float) -> HttpResponse:
+        with observed(self.on_request, "WATCH") as exchange, _own_errors(request):
+            async with asyncio.timeout(self.timeout):
+                response = await self._send(request, idle_timeout)
+            exchange.status = response.status
+        return response
+
     @asynccontextmanager
     async def websocket(
-        self,
-        path: str,
-        *,
-        query: Sequence[tuple[str, str]],
-        protocols: Sequence[str],
-        verb: str,
-        timeout: float | None = None,
-        headers: Headers,
+        self, call: Call, *, protocols: Sequence[str], timeout: float | None = None
     ) -> AsyncIterator[AsyncIterable[bytes]]:
         """Open a websocket and yield its binary messages; closed when the block is left.
 
@@ -233,45 +226,39 @@ class Transport:
         seconds at most, by default those of a call. Reading inside the block raises
         ConnectionLost, too; the messages end when the server closes.
         """
-        target = self._target(path, query)
         try:
-            with _own_errors(Request(verb, target, headers=())):
+            with _own_errors(Request(call.verb, self._target(call), headers=())):
                 async with asyncio.timeout(self.timeout if timeout is None else timeout):
-                    opened = await self._open_websocket(target, protocols, verb, headers)
+                    opened = await self._open_websocket(call, protocols)
                     try:
                         yield opened.messages()
                     finally:
                         await opened.close()
         except NoWebSocket as refused:
             answer = Answer(refused.status, refused.retry_after, refused.body)
-            raise _refusal(answer, f"{verb} {path}") from None
+            raise answer.refusal(f"{call.verb} {call.path}") from None
 
-    async def _open_websocket(
-        self, target: str, protocols: Sequence[str], verb: str, headers: Headers
-    ) -> "WebSocket":
-        header = await self.config.auth.header()
+    async def _open_websocket(self, call: Call, protocols: Sequence[str]) -> "WebSocket":
+        credential = await self.config.auth.header()
         try:
-            return await self._shake_hands(
-                target, protocols, verb, _headers("*/*", header, headers)
-            )
+            return await self._shake_hands(call, protocols, credential)
         except NoWebSocket as refused:
-            if refused.status != 401 or not await self.config.auth.refresh(header):
+            if refused.status != 401 or not await self.config.auth.refresh(credential):
                 raise
-        header = await self.config.auth.header()
-        return await self._shake_hands(target, protocols, verb, _headers("*/*", header, headers))
+        return await self._shake_hands(call, protocols, await self.config.auth.header())
 
     async def _shake_hands(
-        self, target: str, protocols: Sequence[str], verb: str, headers: Headers
+        self, call: Call, protocols: Sequence[str], credential: str | None
     ) -> "WebSocket":
         request = Request(
             "GET",
-            target,
-            headers=headers,
+            self._target(call),
+            headers=_headers(call, credential),
             body=b"",
             content_type="application/octet-stream",
             before_write=self.before_write,
         )
-        with observed(self.on_request, verb) as exchange, _own_errors(request, verb):
+        with observed(self.on_request, call.verb) as exchange, _own_errors(request, call.verb):
             try:
                 async with asyncio.timeout(self.timeout):
                     opened = await _open(self._session).open_websocket(request, protocols=protocols)
@@ -281,70 +268,20 @@ class Transport:
             exchange.status = 101
         return opened
 
-    async def _observed(
-        self,
-        verb: str,
-        method: str,
-        target: str,
-        data: bytes | None,
-        content_type: str,
-        headers: Headers,
-    ) -> Answer:
-        writes = method != "GET"
-        request = Request(
-            method,
-            target,
-            headers=headers,
-            body=data or b"" if writes else None,
-            content_type=content_type,
-            before_write=self.before_write if writes else None,
-        )
-        with observed(self.on_request, verb) as exchange:
-            answer = await self._exchange(request)
-            exchange.status = answer.status
-        return answer
-
-    async def _exchange(self, request: Request) -> Answer:
-        with _own_errors(request):
-            async with asyncio.timeout(self.timeout):
-                response = await self._send(request)
-                try:
-                    answer = await _whole(response)
-                finally:
-                    response.close()
-        self.warnings.collect(response.values("Warning"))
-        return answer
-
-    async def _open_stream(self, request: Request, idle_timeout: float) -> HttpResponse:
-        with observed(self.on_request, "WATCH") as exchange, _own_errors(request):
-            async with asyncio.timeout(self.timeout):
-                response = await _open(self._traced).send(request, idle_timeout=idle_timeout)
-            exchange.status = response.status
-        self._note_date(response)
-        return response
-
-    async def _send(self, request: Request) -> HttpResponse:
-        response = await _open(self._traced).send(request)
+    async def _send(self, request: Request, idle_timeout: float | None = None) -> HttpResponse:
+        response = await _open(self._traced).send(request, idle_timeout=idle_timeout)
         # Now, and not after the body, which may take long: it is the time of the headers.
-        self._note_date(response)
-        return response
-
-    def _note_date(self, response: HttpResponse) -> None:
         now, last = asyncio.get_running_loop().time(), self.last_date
         # A Date has whole seconds, and finding the header takes four times as long as all this.
         if last is None or now - last.received_at >= 1.0:
             dates = response.values("date")
             self.last_date = ServerDate(dates[0], now) if dates else last
+        return response
 
-    async def _stream_refusal(self, response: HttpResponse, subject: str) -> ApiError:
-        async with asyncio.timeout(self.timeout):
-            answer = await _whole(response)
-        return _refusal(answer, subject)
-
-    def _target(self, path: str, query: Mapping[str, str] | Sequence[tuple[str, str]]) -> str:
+    def _target(self, call: Call) -> str:
         # Segments are quoted by Resource.path; quoting twice would change names.
-        tail = f"?{_encoded(query)}" if query else ""
-        return f"{self._address.prefix}{path}{tail}"
+        tail = f"?{_encoded(call.query)}" if call.query else ""
+        return f"{self._address.prefix}{call.path}{tail}"
 
 
 def _open(session: T | None) -> T:
@@ -353,10 +290,9 @@ def _open(session: T | None) -> T:
     return session
 
 
-def _headers(accept: str, authorization: str | None, more: Headers) -> Headers:
-    if authorization is None:
-        return (*more, ("Accept", accept))
-    return (*more, ("Accept", accept), ("Authorization", authorization))
+def _headers(call: Call, credential: str | None) -> Headers:
+    headers = (*call.headers, ("Accept", call.accept))
+    return headers if credential is None else (*headers, ("Authorization", credential))
 
 
 def _encoded(query: Mapping[str, str] | Sequence[tuple[str, str]]) -> str:
@@ -384,12 +320,6 @@ def _decoded(body: bytes, subject: str) -> Json:
         # The bytes are not quoted: they may be those of a Secret.
         text = f"{subject}: the answer is not JSON ({len(body)} bytes)"
         raise ConnectionLost(text) from error
-
-
-def _refusal(answer: Answer, subject: str) -> ApiError:
-    return error_from_response(
-        answer.status, answer.body, retry_after=answer.retry_after, subject=subject
-    )
 
 
 async def _whole(response: HttpResponse) -> Answer:
