@@ -148,9 +148,9 @@ class Client:
 
     @property
     def last_date(self) -> ServerDate | None:
-        """Return the Date header of the last answer, or of one in the second before it.
+        """Return the Date of the last answer, or of one in the second before it; None at first.
 
-        None before the first that has one. Answers to websockets are not counted.
+        Answers to websockets are not counted.
         """
         return self._http.last_date
 
@@ -452,13 +452,8 @@ class Client:
         Counts as a write: ``before_write`` is called. The API takes no uid for an exec, so check
         first that the pod is the one you mean.
 
-        Args:
-            pod: Name of the pod.
-            container: Name of the container in it.
-            command: Program and arguments; no shell reads them.
-            namespace: Namespace of the pod.
-            limit: Largest number of bytes on stdout and stderr together.
-            timeout: Seconds until the command has to end, by default the client's timeout.
+        No shell reads ``command``. It may write ``limit`` bytes on stdout and stderr together, and
+        has to end within ``timeout`` seconds, by default the client's.
 
         Raises:
             ApiError: the API server rejected the exec, or the container cannot run the command.

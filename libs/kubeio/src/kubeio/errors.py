@@ -32,7 +32,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import ClassVar, Final
+from typing import Final
 
 import orjson
 
@@ -140,7 +140,7 @@ class ApiError(KubeError):
         retry_after: float | None = None,
     ) -> None:
         self.status = status
-        self.reason = reason or _REASONS.get(status, "Unknown")
+        self.reason = reason or _kind_of(status)[1] or "Unknown"
         self.message = message
         self.details = details or {}
         self.causes = _causes(self.details)
@@ -242,62 +242,47 @@ class ServerTimeout(ServerError):
     """504: the server ran into a timeout."""
 
 
-class _Classes:
-    by_status: ClassVar[dict[int, type[ApiError]]] = {
-        400: BadRequest,
-        401: Unauthorized,
-        403: Forbidden,
-        404: NotFound,
-        405: MethodNotAllowed,
-        409: Conflict,
-        410: Gone,
-        413: TooLarge,
-        415: UnsupportedMediaType,
-        422: Invalid,
-        429: TooManyRequests,
-        504: ServerTimeout,
-    }
-
-
-_REASONS = {
-    400: "BadRequest",
-    401: "Unauthorized",
-    403: "Forbidden",
-    404: "NotFound",
-    405: "MethodNotAllowed",
-    406: "NotAcceptable",
-    408: "RequestTimeout",
-    409: "Conflict",
-    410: "Gone",
-    413: "RequestEntityTooLarge",
-    415: "UnsupportedMediaType",
-    422: "Invalid",
-    429: "TooManyRequests",
-    500: "InternalError",
-    502: "BadGateway",
-    503: "ServiceUnavailable",
-    504: "Timeout",
+_BY_STATUS: Final[Mapping[int, tuple[type[ApiError], str]]] = {
+    400: (BadRequest, "BadRequest"),
+    401: (Unauthorized, "Unauthorized"),
+    403: (Forbidden, "Forbidden"),
+    404: (NotFound, "NotFound"),
+    405: (MethodNotAllowed, "MethodNotAllowed"),
+    406: (ApiError, "NotAcceptable"),
+    408: (ApiError, "RequestTimeout"),
+    409: (Conflict, "Conflict"),
+    410: (Gone, "Gone"),
+    413: (TooLarge, "RequestEntityTooLarge"),
+    415: (UnsupportedMediaType, "UnsupportedMediaType"),
+    422: (Invalid, "Invalid"),
+    429: (TooManyRequests, "TooManyRequests"),
+    500: (ServerError, "InternalError"),
+    502: (ServerError, "BadGateway"),
+    503: (ServerError, "ServiceUnavailable"),
+    504: (ServerTimeout, "Timeout"),
 }
+"""The class of an error, and its reason if the server gives none."""
+
+
+def _kind_of(status: int) -> tuple[type[ApiError], str]:
+    return _BY_STATUS.get(status) or (ServerError if status >= 500 else ApiError, "")
 
 
 def error_from_response(
     status: int, body: bytes, *, retry_after: str | None = None, subject: str = ""
 ) -> ApiError:
-    """Return the error for an HTTP answer, whatever its body is.
+    """Return the error for an HTTP answer: a Status object, text, or the HTML page of a proxy.
 
-    Args:
-        status: HTTP status code.
-        body: the raw body: a Status object, or text, or a proxy's HTML page.
-        retry_after: the Retry-After header, in seconds or as an HTTP date; ignored if it cannot
-            be read.
-        subject: method and path, put before the text of a body that is no Status object.
+    A Retry-After header that cannot be read is ignored. ``subject``, method and path, is put before
+    the text of a body that is no Status object.
     """
     parsed = _status_object(body)
     if parsed is not None:
         return error_from_status(parsed, status=status, retry_after=retry_after)
-    text = _readable(body) or _REASONS.get(status, "unexpected answer")
+    error_class, reason = _kind_of(status)
+    text = _readable(body) or reason or "unexpected answer"
     message = f"{subject}: {text}" if subject else text
-    return _class_for(status, "")(message, status=status, retry_after=_seconds(retry_after))
+    return error_class(message, status=status, retry_after=_seconds(retry_after))
 
 
 def error_from_status(
@@ -312,18 +297,9 @@ def error_from_status(
     seconds = _seconds(retry_after)
     if seconds is None:
         seconds = _seconds(details.get("retryAfterSeconds") or None)
-    cls = _class_for(number, reason)
+    error_class = AlreadyExists if reason == "AlreadyExists" else _kind_of(number)[0]
     message = str(obj.get("message") or "")
-    return cls(message, status=number, reason=reason, details=details, retry_after=seconds)
-
-
-def _class_for(status: int, reason: str) -> type[ApiError]:
-    if reason == "AlreadyExists":
-        return AlreadyExists
-    error_class = _Classes.by_status.get(status)
-    if error_class is not None:
-        return error_class
-    return ServerError if status >= 500 else ApiError
+    return error_class(message, status=number, reason=reason, details=details, retry_after=seconds)
 
 
 def _status_object(body: bytes) -> JsonObject | None:

@@ -57,11 +57,7 @@ MUTATING_WEBHOOKS: Final = Resource(
     namespaced=False,
 )
 ADMISSION_POLICIES: Final = Resource(
-    _ADMISSION,
-    "v1",
-    "ValidatingAdmissionPolicy",
-    "validatingadmissionpolicies",
-    namespaced=False,
+    _ADMISSION, "v1", "ValidatingAdmissionPolicy", "validatingadmissionpolicies", namespaced=False
 )
 ADMISSION_POLICY_BINDINGS: Final = Resource(
     _ADMISSION,

@@ -26,13 +26,7 @@ _OPEN_ENDED: Final = "0123456789eE.+-"  # a number that ends so may continue in 
 
 @dataclass(slots=True)
 class Page:
-    """One page of a list.
-
-    Attributes:
-        items: What `each` returned for each item; None if the answer had no `items`.
-        metadata: Of the list.
-        characters: Length of the answer.
-    """
+    """One page of a list; ``items`` is None if the answer had none, ``characters`` its length."""
 
     items: list[JsonObject] | None = None
     metadata: Json = None
@@ -44,10 +38,7 @@ async def read_page(
 ) -> Page:
     """Read one page of a list.
 
-    Args:
-        chunks: The body of the answer.
-        subject: Method and path, for errors.
-        each: Called with each item before the next one is decoded.
+    ``each`` is called with each item before the next one is decoded; ``subject`` is for errors.
 
     Raises:
         ConnectionLost: the body is not a JSON object, was cut off, or has an item longer than

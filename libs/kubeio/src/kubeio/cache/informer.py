@@ -65,16 +65,11 @@ class Informer:
     """Watches one kind in one namespace, or in all.
 
     Args:
-        client: sends the lists and watches.
-        resource: the kind.
         namespace: None for all namespaces.
-        label_selector: applied by the API server.
         indexers: name → function that returns the keys of an object for ``by_index``.
         metadata_only: request and store only the metadata.
         transform: applied to objects before they are stored, to make them smaller.
-        page_size: objects in a page of a list.
         on_status: called at every change of phase, for metrics and logs.
-        timing: of lists and watches, such as the idle timeout of a watch.
         clock, rng, sleep: replaced in tests.
     """
 

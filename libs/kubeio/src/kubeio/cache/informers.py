@@ -1,6 +1,6 @@
 """Informers of kinds that become known at run time; each is started at its first use.
 
-Invariants: one informer for each (resource, namespace, selector, metadata only), in the task group
+Invariants: one informer for each (resource, selector, metadata only), in the task group
 that was passed in. A kind that may not be listed has no informer; for ``refusal_ttl`` seconds
 ``get`` raises the same error without a request, then it tries again. After a slow list, or another
 error, ``get`` returns and the informer retries with backoff.
@@ -11,6 +11,7 @@ import random
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from kubeio.cache.informer import REFUSALS, Informer
 from kubeio.cache.reflector import Status, Timing
@@ -20,7 +21,7 @@ from kubeio.errors import KubeError
 from kubeio.resource import Resource
 from kubeio.types import Transform
 
-_Key = tuple[str, str, str | None, str | None, bool]
+_Key = tuple[str, str, str | None, bool]
 
 
 @dataclass(slots=True)
@@ -34,16 +35,12 @@ class Informers:
     """Starts informers on demand, and stops them.
 
     Args:
-        client: sends their lists and watches.
         task_group: runs them, and ends them when it is left.
         on_change: called at every change of every informer, with its resource.
         on_status: called at every change of phase, with the resource.
         sync_timeout: seconds from the start of an informer for which ``get`` waits until it has
             synced.
         refusal_ttl: seconds for which the error of a kind that may not be listed is cached.
-        timing: of all lists and watches.
-        clock: monotonic seconds.
-        rng: source of jitter.
     """
 
     def __init__(
@@ -75,7 +72,6 @@ class Informers:
         self,
         resource: Resource,
         *,
-        namespace: str | None = None,
         label_selector: str | None = None,
         metadata_only: bool = False,
         indexers: Mapping[str, Indexer] | None = None,
@@ -88,19 +84,24 @@ class Informers:
         Raises:
             Forbidden, NotFound, MethodNotAllowed: the kind may not be listed or is not served.
         """
-        key = _key(resource, namespace, label_selector, metadata_only)
-        self._raise_remembered(key)
+        key = _key(resource, label_selector, metadata_only)
+        until, refusal = self._refused.get(key, (0.0, None))
+        if refusal is not None:
+            if self._clock() < until:
+                # Otherwise each raise would add its frames to the traceback of the cached error.
+                raise refusal.with_traceback(None)
+            del self._refused[key]
         running = self._running.get(key)
         if running is None:
+            on_status = self._on_status
             informer = Informer(
                 self._client,
                 resource,
-                namespace=namespace,
                 label_selector=label_selector,
                 metadata_only=metadata_only,
                 indexers=indexers,
                 transform=transform,
-                on_status=self._status_hook(resource),
+                on_status=None if on_status is None else partial(on_status, resource),
                 timing=self._timing,
                 clock=self._clock,
                 rng=self._rng,
@@ -111,8 +112,8 @@ class Informers:
         left = max(0.0, running.deadline - self._clock())
         try:
             await running.informer.wait_synced(left, fail_fast=True)
-        except REFUSALS as refusal:
-            self._refuse(key, running, refusal)
+        except REFUSALS as error:
+            self._refuse(key, running, error)
             raise
         except KubeError:
             # The informer keeps the error and retries in its own task.
@@ -123,7 +124,6 @@ class Informers:
         self,
         resource: Resource,
         *,
-        namespace: str | None = None,
         label_selector: str | None = None,
         metadata_only: bool = False,
     ) -> Informer | None:
@@ -131,7 +131,7 @@ class Informers:
 
         Stops one whose kind may no longer be listed, since a right or its CRD was removed.
         """
-        key = _key(resource, namespace, label_selector, metadata_only)
+        key = _key(resource, label_selector, metadata_only)
         running = self._running.get(key)
         if running is None:
             return None
@@ -144,12 +144,11 @@ class Informers:
         self,
         resource: Resource,
         *,
-        namespace: str | None = None,
         label_selector: str | None = None,
         metadata_only: bool = False,
     ) -> KubeError | None:
         """Return the cached error of a kind that may not be listed or watched, None without one."""
-        key = _key(resource, namespace, label_selector, metadata_only)
+        key = _key(resource, label_selector, metadata_only)
         _, refusal = self._refused.get(key, (0.0, None))
         return refusal
 
@@ -183,23 +182,6 @@ class Informers:
         self._refused[key] = (self._clock() + self._refusal_ttl, refusal)
         self._stop(key, running)
 
-    def _raise_remembered(self, key: _Key) -> None:
-        until, refusal = self._refused.get(key, (0.0, None))
-        if refusal is None:
-            return
-        if self._clock() < until:
-            # Otherwise each raise would add its frames to the traceback of the cached error.
-            raise refusal.with_traceback(None)
-        del self._refused[key]
 
-    def _status_hook(self, resource: Resource) -> Callable[[Status], None] | None:
-        if self._on_status is None:
-            return None
-        on_status = self._on_status
-        return lambda status: on_status(resource, status)
-
-
-def _key(
-    resource: Resource, namespace: str | None, label_selector: str | None, metadata_only: bool
-) -> _Key:
-    return resource.api_version, resource.plural, namespace, label_selector, metadata_only
+def _key(resource: Resource, label_selector: str | None, metadata_only: bool) -> _Key:
+    return resource.api_version, resource.plural, label_selector, metadata_only

@@ -83,13 +83,7 @@ class RenewedAuth:
     def __init__(
         self, obtain: Obtain, *, source: str, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """Obtain nothing yet.
-
-        Args:
-            obtain: Obtains the credential.
-            source: Where it comes from, for messages.
-            clock: Seconds of a monotonic clock.
-        """
+        """Obtain nothing yet; ``source`` says where it comes from, for messages."""
         self._obtain = obtain
         self._source = source
         self._clock = clock

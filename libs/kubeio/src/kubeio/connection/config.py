@@ -100,11 +100,7 @@ def load_config(
 ) -> ClusterConfig:
     """Find and read the configuration, as kubectl does.
 
-    Args:
-        kubeconfig: path of a file, which must exist; takes precedence over the rest.
-        context: name of the context to use instead of the current one.
-        user_agent: sent with every request.
-        environ: the environment, ``os.environ`` if None.
+    An explicit ``kubeconfig`` must exist and takes precedence over the rest.
 
     Raises:
         ConfigError: no configuration was found, or it cannot be used.
@@ -274,14 +270,11 @@ def minified_kubeconfig(
 ) -> JsonObject:
     """Return the kubeconfig of the connection that `load_config` would make.
 
-    Args:
-        kubeconfig: Path of a file, which must exist; takes precedence over the environment.
-        context: Name of the context to use instead of the current one.
-        identity: Whom to impersonate.
-        environ: The environment, `os.environ` if None.
+    It is that of `kubectl config view --minify --raw`, with absolute paths, so that a program can
+    use it in any folder, and impersonates `identity`. It contains secrets.
 
     Raises:
-        ConfigError: No configuration was found, or it cannot be used.
+        ConfigError: no configuration was found, or it cannot be used.
     """
     env = os.environ if environ is None else environ
     paths = kubeconfig_paths(kubeconfig, env)

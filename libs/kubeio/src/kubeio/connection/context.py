@@ -28,16 +28,13 @@ class Context:
     """What a connection needs to know. Contains secrets.
 
     Attributes:
-        name: Of the context.
         origin: Where it comes from, for messages.
-        namespace: Of the context.
         cluster: Fields of a cluster as in a kubeconfig; the server has a scheme, and no slash at
             its end.
         user: Fields of a user as in a kubeconfig: the client certificate, and the one credential
             that is used.
         entries: What cluster and user were made of, for messages.
         headers: Impersonation.
-        compression: Whether answers may be compressed.
         in_pod: Whether it is the service account of the pod.
     """
 

@@ -54,13 +54,7 @@ class Library:
     def __init__(
         self, context: Context, tls: Tls | None, *, seconds: float = PLUGIN_SECONDS
     ) -> None:
-        """Obtain nothing yet.
-
-        Args:
-            context: The context.
-            tls: Gets the certificates; None without TLS.
-            seconds: How long a plugin may take.
-        """
+        """Obtain nothing yet; certificates go to ``tls``, a plugin may take ``seconds``."""
         self.settings = Configuration()
         self._context = context
         self._tls = tls
@@ -72,8 +66,7 @@ class Library:
     async def obtain(self, fresh: bool) -> str | None:
         """Return the Authorization header, and load the certificates.
 
-        Args:
-            fresh: Whether what the library kept was refused.
+        ``fresh`` says that what the library kept was refused.
 
         Raises:
             ConfigError: it cannot be obtained.

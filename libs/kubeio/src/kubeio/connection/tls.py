@@ -65,13 +65,7 @@ class Tls:
         bad_ca: Problem = ConfigError,
         bad_certificate: Problem = ConfigError,
     ) -> None:
-        """Load nothing yet.
-
-        Args:
-            verify: Whether certificates of servers are verified.
-            bad_ca: Makes the error of an unusable CA.
-            bad_certificate: Makes that of an unusable client certificate.
-        """
+        """Load nothing yet; the errors are made by ``bad_ca`` and ``bad_certificate``."""
         self.context: ssl.SSLContext | None = None
         self._verify = verify
         self._bad_ca, self._bad_certificate = bad_ca, bad_certificate

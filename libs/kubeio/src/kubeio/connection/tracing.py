@@ -22,14 +22,7 @@ _CREDENTIALS: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """A request, as it is sent.
-
-    Attributes:
-        method: Such as GET.
-        url: Without credentials.
-        headers: With masked credentials.
-        body: None if it has none.
-    """
+    """A request as it is sent, with masked credentials."""
 
     method: str
     url: str
@@ -42,9 +35,7 @@ class Answered:
     """The status and headers of an answer; status 0 if none came.
 
     Attributes:
-        status: Of HTTP.
-        headers: With masked credentials.
-        seconds: Since the request was sent, and since the wait for a connection began.
+        seconds: Since the wait for a connection began.
         failure: Why there is no answer.
     """
 
@@ -71,40 +62,36 @@ class Tracer(Protocol):
         """Take the first `TRACED_BYTES` of what was read of a body, and how much that was."""
 
 
+@dataclass(frozen=True, slots=True)
 class TracedSession:
     """An HttpSession that tells a tracer what another one sends and receives.
 
-    Args:
-        session: Sends.
-        tracer: Is told.
+    Attributes:
         origin: Scheme, host and port of the server.
         headers: Those that the session adds to each request.
     """
 
-    def __init__(
-        self, session: HttpSession, tracer: Tracer, *, origin: str, headers: Headers
-    ) -> None:
-        self._session = session
-        self._tracer = tracer
-        self._origin = origin
-        self._headers = headers
+    session: HttpSession
+    tracer: Tracer
+    origin: str
+    headers: Headers
 
     async def send(self, request: Request, *, idle_timeout: float | None = None) -> HttpResponse:
-        url = f"{self._origin}{request.target}"
-        headers = masked((*request.headers, *self._headers))
+        url = f"{self.origin}{request.target}"
+        headers = masked((*request.headers, *self.headers))
         sent = Sent(request.method, url, headers, request.body)
-        self._tracer.sent(sent)
+        self.tracer.sent(sent)
         began = time.perf_counter()
         try:
-            response = await self._session.send(request, idle_timeout=idle_timeout)
+            response = await self.session.send(request, idle_timeout=idle_timeout)
         except Exception as error:
             failure = Answered(0, (), time.perf_counter() - began, str(error) or repr(error))
-            self._tracer.answered(sent, failure)
+            self.tracer.answered(sent, failure)
             raise
         seconds = time.perf_counter() - began
         answered = Answered(response.status, masked(response.headers), seconds)
-        self._tracer.answered(sent, answered)
-        return _TracedResponse(response, self._tracer, sent) if self._tracer.bodies else response
+        self.tracer.answered(sent, answered)
+        return _TracedResponse(response, self.tracer, sent) if self.tracer.bodies else response
 
 
 class _TracedResponse:
@@ -159,11 +146,11 @@ class _TracedChunks:
 
 def masked(headers: Headers) -> Headers:
     """Return headers without the credentials in them."""
-    return tuple((name, _shown(name, value)) for name, value in headers)
+    return tuple(
+        (name, _masked(value) if name.lower() in _CREDENTIALS else value) for name, value in headers
+    )
 
 
-def _shown(name: str, value: str) -> str:
-    if name.lower() not in _CREDENTIALS:
-        return value
+def _masked(value: str) -> str:
     scheme, space, _ = value.partition(" ")
     return f"{scheme} {_MASKED}" if space else _MASKED

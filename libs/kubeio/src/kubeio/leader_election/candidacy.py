@@ -55,14 +55,6 @@ class _Lost(Exception):
 class Candidacy:
     """Takes, renews and releases a Lease for one candidate.
 
-    Args:
-        connect: returns the client.
-        lock: the Lease and the identity.
-        times: duration, renew deadline and retry period.
-        clock: monotonic seconds.
-        now: the time of day, written for people.
-        rng: source of jitter.
-
     Attributes:
         holder: the holder when the Lease was last read: "" if free, None if there was no Lease.
         transitions: how often the holder had changed by then.

@@ -82,14 +82,10 @@ class LeaderElector:
         connect: returns the client for the Lease, without ``before_write``. Called and entered in
             the thread that sends the requests. The client needs its own credentials: those of a
             plugin belong to one event loop.
-        namespace: of the Lease.
-        name: of the Lease.
         identity: of this candidate. Unique to this process, also over restarts: two candidates with
             one identity would each mistake the other's lease for their own.
-        times: duration, renew deadline and retry period.
         clock: monotonic seconds, at about the same speed on all machines.
         now: the time of day, written for people.
-        rng: source of jitter.
         on_change: called with True when a term begins, before the work starts, and with False
             when it ends, both on the loop that works. Must not raise.
         loops: runs the event loop for the requests until its block is left.

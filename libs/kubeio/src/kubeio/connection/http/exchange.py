@@ -19,7 +19,7 @@ import re
 import socket
 import ssl
 from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Protocol, Self
 from urllib.parse import quote, urlsplit
 
@@ -72,13 +72,7 @@ class ReadTimeout(HttpError, TimeoutError):
 
 
 class NoWebSocket(Exception):
-    """The server did not agree to a websocket.
-
-    Attributes:
-        status: HTTP status code.
-        retry_after: The header of that name.
-        body: Of the answer.
-    """
+    """The server did not agree to a websocket: its answer."""
 
     def __init__(self, status: int, retry_after: str | None, body: bytes) -> None:
         super().__init__(status)
@@ -105,49 +99,27 @@ _TARGET: Final = re.compile(r"/[!-~]*")
 _NOT_IN_VALUE: Final = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 
 
+@dataclass(eq=False, slots=True)
 class Request:
     """A request to one server.
 
     Attributes:
-        method: Such as GET.
         target: Quoted path and query.
         headers: Names and values; a name may be repeated. Host, User-Agent, Accept-Encoding and
             Content-Length are the session's business.
         body: None for a request without one.
-        content_type: Of the body.
         sent: Whether bytes of it may have reached the server; only known of one with a body.
         refusal: What `before_write` raised.
     """
 
-    __slots__ = (
-        "_before_write",
-        "body",
-        "content_type",
-        "headers",
-        "method",
-        "refusal",
-        "sent",
-        "target",
-    )
-
-    def __init__(
-        self,
-        method: str,
-        target: str,
-        *,
-        headers: tuple[tuple[str, str], ...],
-        body: bytes | None = None,
-        content_type: str = "",
-        before_write: Callable[[], None] | None = None,
-    ) -> None:
-        self.method = method
-        self.target = target
-        self.headers = headers
-        self.body = body
-        self.content_type = content_type
-        self.sent = False
-        self.refusal: Exception | None = None
-        self._before_write = before_write
+    method: str
+    target: str
+    headers: tuple[tuple[str, str], ...]
+    body: bytes | None = None
+    content_type: str = ""
+    before_write: Callable[[], None] | None = None
+    sent: bool = field(default=False, init=False)
+    refusal: Exception | None = field(default=None, init=False)
 
     def permit(self) -> None:
         """Call `before_write`. The caller sends in the same tick, so that its permission holds.
@@ -155,9 +127,9 @@ class Request:
         Raises:
             Exception: whatever `before_write` raised; nothing may be sent then.
         """
-        if self._before_write is not None:
+        if self.before_write is not None:
             try:
-                self._before_write()
+                self.before_write()
             except Exception as refusal:
                 self.refusal = refusal
                 raise
@@ -174,9 +146,13 @@ class Request:
         if _TARGET.fullmatch(self.target) is None:
             problem = "a space, a control character or a character beyond ASCII; quote it"
             raise ValueError(f"request: the path does not begin with / or holds {problem}")
-        for name, value in self.headers:
-            _check_header(name, value)
-        _check_header("Content-Type", self.content_type)
+        for name, value in (*self.headers, ("Content-Type", self.content_type)):
+            if _TOKEN.fullmatch(name) is None:
+                raise ValueError(f"request: {name[:40]!r} cannot be the name of a header")
+            if _NOT_IN_VALUE.search(value) is not None:
+                # The value is not quoted: it may be a token.
+                text = f"the value of the header {name} holds a control character"
+                raise ValueError(f"request: {text}")
 
 
 class HttpResponse(Protocol):
@@ -219,14 +195,6 @@ class HttpSession(Protocol):
             ValueError: the request cannot be written as HTTP.
             Exception: whatever `before_write` raised.
         """
-
-
-def _check_header(name: str, value: str) -> None:
-    if _TOKEN.fullmatch(name) is None:
-        raise ValueError(f"request: {name[:40]!r} cannot be the name of a header")
-    if _NOT_IN_VALUE.search(value) is not None:
-        # The value is not quoted: it may be a token.
-        raise ValueError(f"request: the value of the header {name} holds a control character")
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,12 +33,7 @@ class Response:
     def __init__(
         self, response: aiohttp.ClientResponse, on_close: Callable[[], object] | None = None
     ) -> None:
-        """Wrap an answer of aiohttp, which must not inflate it.
-
-        Args:
-            response: The answer.
-            on_close: Called once.
-        """
+        """Wrap an answer of aiohttp, which must not inflate it; ``on_close`` is called once."""
         self.status = response.status
         self._response = response
         self._on_close = on_close
@@ -149,9 +144,6 @@ def translated(origin: str = "") -> Iterator[None]:
     """Raise an HttpError for an error of aiohttp.
 
     Not chained: the texts of aiohttp quote what the server sent, and headers with a credential.
-
-    Args:
-        origin: Where a connection is made to.
     """
     try:
         yield

@@ -46,10 +46,8 @@ class Session:
     def __init__(self, config: ClusterConfig, *, limit: int) -> None:
         """Make a session without connections.
 
-        Args:
-            config: Of the cluster.
-            limit: Connections in use at a time but for those of answers that go on and of
-                websockets; 0 for any number.
+        At most ``limit`` are in use at a time, any number if it is 0; those of answers that go on
+        and of websockets are not counted.
         """
         self._origin = Address.parse(config.server).origin
         self._compression = config.compression
