@@ -58,12 +58,9 @@ class Probes:
     def not_ready(self) -> dict[str, str]:
         """Return why no requests should come, by check; empty if they may."""
         draining = {"draining": "the process is stopping"} if self.draining else {}
-        return draining | _failing(self._ready)
-
-
-def _failing(checks: Mapping[str, Check]) -> dict[str, str]:
-    answers = ((name, check()) for name, check in checks.items())
-    return {name: answer or "not yet" for name, answer in answers if answer is not True}
+        answers = ((name, check()) for name, check in self._ready.items())
+        failing = {name: answer or "not yet" for name, answer in answers if answer is not True}
+        return draining | failing
 
 
 def asgi_app(probes: Probes, registry: CollectorRegistry, gate: TokenGate | None = None) -> AsgiApp:
@@ -83,7 +80,12 @@ def asgi_app(probes: Probes, registry: CollectorRegistry, gate: TokenGate | None
                 await _answer_checks(send, probes.not_ready())
             case "GET", "/metrics":
                 if gate is None or await _admitted(send, scope, gate):
-                    await _answer_metrics(send, scope, registry)
+                    accept = dict(scope["headers"]).get(b"accept", b"").decode("latin-1")
+                    encode, content_type = choose_encoder(accept)
+                    # Thousands of series take tens of milliseconds: too long for a loop that
+                    # answers requests.
+                    body = await asyncio.to_thread(encode, registry)
+                    await answer(send, 200, body, content_type)
             case _:
                 await answer(send, 404, b"not found\n", _TEXT)
 
@@ -109,14 +111,6 @@ async def _admitted(send: Send, scope: Scope, gate: TokenGate) -> bool:
     status, body, more = _REFUSALS[verdict]
     await answer(send, status, body, _TEXT, more)
     return False
-
-
-async def _answer_metrics(send: Send, scope: Scope, registry: CollectorRegistry) -> None:
-    accept = dict(scope["headers"]).get(b"accept", b"").decode("latin-1")
-    encode, content_type = choose_encoder(accept)
-    # Thousands of series take tens of milliseconds: too long for a loop that answers requests.
-    body = await asyncio.to_thread(encode, registry)
-    await answer(send, 200, body, content_type)
 
 
 async def answer(

@@ -103,7 +103,11 @@ def run_service(
         The exit code: 0 stopped, 1 failed for a reason that is logged.
     """
     keep_collections_short()
-    _open_more_files()
+    # As many files as it may open: often 1,024 are set, and far more are allowed.
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    # macOS refuses "unlimited".
+    with contextlib.suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     with asyncio.Runner(loop_factory=TimedLoop) as runner:
         return runner.run(_run(main, expected))
 
@@ -120,14 +124,6 @@ async def _run(
         failed = 1
     log.info("stopped")
     return failed
-
-
-def _open_more_files() -> None:
-    """Let this process open as many files as it may: often 1,024 are set, and far more allowed."""
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    # macOS refuses "unlimited".
-    with contextlib.suppress(ValueError, OSError):
-        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def _reasons(error: BaseException) -> str:

@@ -1,7 +1,6 @@
 """Options, readiness and metrics of the worker processes of a service."""
 
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
@@ -179,22 +178,22 @@ def build_pool(
     """
     metrics = WorkerMetrics(registry)
     usage = usage or WorkerUsage()
+
+    def observe(seen: Observation) -> None:
+        metrics.observe(seen)
+        usage.observe(seen)
+
     pool = Pool(
         handlers,
         size=settings.processes,
         share=settings.share,
         bounds=settings.bounds,
         limits=Limits(memory=settings.memory),
-        observe=partial(_observe_all, metrics, usage),
+        observe=observe,
     )
     metrics.follow(pool)
     probes.add("workers", lambda: pool.why_not_ready() or True)
     return pool
-
-
-def _observe_all(metrics: "WorkerMetrics", usage: "WorkerUsage", seen: Observation) -> None:
-    metrics.observe(seen)
-    usage.observe(seen)
 
 
 class WorkerUsage:

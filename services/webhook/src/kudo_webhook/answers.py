@@ -51,7 +51,20 @@ def respond(exchange: Exchange, answer: Answer) -> Response:
     if answer.allowed:
         patch = answer.patch if outcome.route == MUTATE else b""
         return _json(exchange, 200, allow(review, warnings=answer.warnings, patch=patch))
-    _log_denial(outcome.route, review, answer)
+    with _context(review):
+        # Fields and reasons only: a message may quote the value of a parameter.
+        log.info(
+            "denied",
+            extra={
+                "route": outcome.route,
+                "operation": review.operation,
+                "outcome": answer.outcome,
+                "reason": answer.reason,
+                "limit": answer.limit,
+                "fields": [problem.field for problem in answer.problems],
+                "dry_run": review.dry_run,
+            },
+        )
     return _json(exchange, 200, deny(review, answer.problems, answer.code))
 
 
@@ -148,22 +161,6 @@ class _JsonResponse(Response):
         ]
         if close:
             self.raw_headers.append((b"connection", b"close"))
-
-
-def _log_denial(route: str, review: AdmissionReview, answer: Answer) -> None:
-    with _context(review):
-        log.info(
-            "denied",
-            extra={
-                "route": route,
-                "operation": review.operation,
-                "outcome": answer.outcome,
-                "reason": answer.reason,
-                "limit": answer.limit,
-                "fields": [problem.field for problem in answer.problems],
-                "dry_run": review.dry_run,
-            },
-        )
 
 
 def _context(review: AdmissionReview | None) -> AbstractContextManager[None]:

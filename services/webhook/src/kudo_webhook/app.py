@@ -10,6 +10,7 @@ import logging
 import uuid
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
+from functools import partial
 
 from kubeio.client import Client
 from kubeio.connection.config import service_config
@@ -107,12 +108,21 @@ async def serve_admission(
         tenancy=settings.tenancy,
     )
     closing, closed = asyncio.Event(), asyncio.Event()
-    started = _Started(on_started)
+    ports: dict[str, int] = {}
+
+    def listening(name: str, port: int) -> None:
+        ports[name] = port
+        if len(ports) == 2:
+            log.info("listening", extra=ports)
+            if on_started is not None:
+                on_started(Listening(**ports))
+
     async with asyncio.TaskGroup() as group:
         working = group.create_task(pool.run(), name="worker processes")
         renewing = _renewing(settings, client, certificate, metrics, webhooks)
-        renewal = group.create_task(await renewing, name="certificate")
-        trusting = group.create_task(_trusting(settings, clients), name="client CA")
+        following = [group.create_task(await renewing, name="certificate")]
+        if clients is not None:
+            following.append(group.create_task(clients.watch(settings.tls_poll), name="client CA"))
         registration = _registering(settings, client, certificate, probes, webhooks)
         registering = group.create_task(registration, name="registration")
         group.create_task(
@@ -122,7 +132,7 @@ async def serve_admission(
                 host=settings.probe_host,
                 port=settings.probe_port,
                 stop=closed,
-                on_started=started.probes,
+                on_started=partial(listening, "probe_port"),
                 gate=_gate(settings, client),
             ),
             name="probe listener",
@@ -140,7 +150,7 @@ async def serve_admission(
                 stop=closing,
                 grace=settings.request_deadline,
                 connections=connections,
-                on_started=started.admission,
+                on_started=partial(listening, "port"),
             ),
             name="admission listener",
         )
@@ -155,8 +165,8 @@ async def serve_admission(
         # Requests in flight may have needed the workers until now.
         working.cancel()
         closed.set()
-        renewal.cancel()
-        trusting.cancel()
+        for task in following:
+            task.cancel()
 
 
 def _gate(settings: Settings, client: Client | None) -> TokenGate | None:
@@ -196,12 +206,6 @@ async def _renewing(
     return keeper.run()
 
 
-async def _trusting(settings: Settings, clients: ClientAuthority | None) -> None:
-    """Follow the file of `--client-ca`, if there is one."""
-    if clients is not None:
-        await clients.watch(settings.tls_poll)
-
-
 async def _registering(
     settings: Settings,
     client: Client | None,
@@ -228,34 +232,14 @@ async def _registering(
 def _probes(source: VersionSource, certificate: Served, clients: ClientAuthority | None) -> Probes:
     probes = Probes()
     probes.add("operatorversions", lambda: source.synced or "the cache is not synced")
-    probes.add("certificate", lambda: certificate.loaded or _not_loaded(certificate))
+    probes.add(
+        "certificate",
+        # With the reason, if there is one: a pair that cannot be used is refused in the log alone.
+        lambda: (
+            certificate.loaded
+            or ": ".join(filter(None, ["no certificate is loaded", certificate.problem]))
+        ),
+    )
     if clients is not None:
         probes.add("client CA", lambda: clients.problem or True)
     return probes
-
-
-def _not_loaded(certificate: Served) -> str:
-    text = "no certificate is loaded"
-    return f"{text}: {certificate.problem}" if certificate.problem else text
-
-
-class _Started:
-    """Waits for both listeners."""
-
-    def __init__(self, on_started: Callable[[Listening], None] | None) -> None:
-        self._on_started = on_started
-        self._ports: dict[str, int] = {}
-
-    def probes(self, port: int) -> None:
-        self._add("probe_port", port)
-
-    def admission(self, port: int) -> None:
-        self._add("port", port)
-
-    def _add(self, name: str, port: int) -> None:
-        self._ports[name] = port
-        if len(self._ports) < 2:
-            return
-        log.info("listening", extra=self._ports)
-        if self._on_started is not None:
-            self._on_started(Listening(**self._ports))

@@ -36,7 +36,9 @@ class BodyLimit:
         self._limit = limit
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        announced, received = _announced(scope), 0
+        received = 0
+        lengths = (value for name, value in scope["headers"] if name == b"content-length")
+        announced = next((int(value) for value in lengths if value.isdigit()), 0)
 
         async def bounded() -> Message:
             nonlocal received
@@ -67,13 +69,6 @@ async def whole_body(request: Request) -> bytes:
         parts.append(message.get("body", b""))
         more = message.get("more_body", False)
     return parts[0] if len(parts) == 1 else b"".join(parts)
-
-
-def _announced(scope: Scope) -> int:
-    for name, value in scope["headers"]:
-        if name == b"content-length" and value.isdigit():
-            return int(value)
-    return 0
 
 
 class Deadline:

@@ -11,7 +11,7 @@ worker (`kudo.jobs.review`).
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from kudo.admission import Decision, Review, VersionKey, Versions
+from kudo.admission import Decision, Review, Versions
 from kudo.admission.envelope import (
     ALLOWED,
     OPERATOR_VERSION,
@@ -145,7 +145,10 @@ class Reviewer:
                 await self._call(seen, review_job.NAME, request, tenant)
             )
             if isinstance(answer, review_job.Needed):
-                blobs = await self._wires(answer)
+                grantee, whole = self._grantee(answer.namespace), answer.whole
+                blobs = {
+                    key: await self.source.wire(*key, grantee, whole=whole) for key in answer.keys
+                }
                 request = review_job.encode_request(asked, body, blobs)
                 answer = review_job.decode_answer(
                     await self._call(seen, review_job.NAME, request, tenant)
@@ -174,13 +177,6 @@ class Reviewer:
         except PoolBusy:
             return busy()
         return _answered(review_job.decode_answer(answer), seen)
-
-    async def _wires(self, needed: review_job.Needed) -> dict[VersionKey, bytes | None]:
-        """Return the OperatorVersions that a worker asks for."""
-        grantee = self._grantee(needed.namespace)
-        return {
-            key: await self.source.wire(*key, grantee, whole=needed.whole) for key in needed.keys
-        }
 
     def _grantee(self, namespace: str) -> str | None:
         """Return the namespace that OperatorVersions must be granted to; None in compat mode."""

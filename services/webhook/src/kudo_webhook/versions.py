@@ -111,7 +111,11 @@ class InformedVersions:
     ) -> OperatorVersion | None:
         cached = self._informer.get(namespace, name)
         if cached is not None and _is_granted(cached, namespace, grantee):
-            return self._from_cache(namespace, name, cached)
+            parsed = self._parsed.get((namespace, name))
+            version = cached["metadata"]["resourceVersion"]
+            if parsed is None or parsed.metadata.resource_version != version:
+                parsed = self._parsed[namespace, name] = _parse(namespace, name, cached)
+            return parsed
         live = await self._read(namespace, name, grantee)
         return None if live is None else _parse(namespace, name, slim(live))
 
@@ -121,7 +125,9 @@ class InformedVersions:
         raw = self._informer.get(namespace, name)
         if whole or raw is None or not _is_granted(raw, namespace, grantee):
             live = await self._read(namespace, name, grantee)
-            raw = None if live is None else _within_bounds(live) if whole else slim(live)
+            # Of one that is too large, `slim` keeps the reason, whatever was asked for.
+            is_whole = live is not None and whole and not too_large(live.get("spec") or {})
+            raw = live if live is None or is_whole else slim(live)
         if raw is None:
             return None
         _check_size(namespace, name, raw)
@@ -142,12 +148,6 @@ class InformedVersions:
                 return None
         live = await self._read_live(namespace, name)
         return live if live is not None and _is_granted(live, namespace, grantee) else None
-
-    def _from_cache(self, namespace: str, name: str, raw: JsonObject) -> OperatorVersion:
-        parsed = self._parsed.get((namespace, name))
-        if parsed is None or parsed.metadata.resource_version != raw["metadata"]["resourceVersion"]:
-            parsed = self._parsed[namespace, name] = _parse(namespace, name, raw)
-        return parsed
 
     def _forget(self, delta: Delta) -> None:
         # With every change: after a restore of etcd a resourceVersion may come a second time.
@@ -183,7 +183,7 @@ def slim(raw: JsonObject) -> JsonObject:
     One that is too large has no spec, but the reason under `bounds.TOO_LARGE`.
     """
     metadata, spec = raw.get("metadata") or {}, raw.get("spec") or {}
-    why = too_large(spec)
+    why, annotations = too_large(spec), kept_annotations(metadata)
     return {
         "apiVersion": raw.get("apiVersion"),
         "kind": raw.get("kind"),
@@ -192,24 +192,14 @@ def slim(raw: JsonObject) -> JsonObject:
             for field in ("name", "namespace", "uid", "resourceVersion")
             if field in metadata
         }
-        | _kept(metadata),
+        | ({"annotations": annotations} if annotations else {}),
     } | ({TOO_LARGE: why} if why else {"spec": _slim_spec(spec)})
-
-
-def _kept(metadata: JsonObject) -> JsonObject:
-    annotations = kept_annotations(metadata)
-    return {"annotations": annotations} if annotations else {}
 
 
 def _is_granted(raw: JsonObject, namespace: str, grantee: str | None) -> bool:
     if grantee is None:
         return True
     return is_granted((raw.get("metadata") or {}).get("annotations"), namespace, grantee)
-
-
-def _within_bounds(raw: JsonObject) -> JsonObject:
-    """Return an OperatorVersion as it is, or as `slim` does if it is too large."""
-    return slim(raw) if too_large(raw.get("spec") or {}) else raw
 
 
 def _slim_spec(spec: JsonObject) -> JsonObject:

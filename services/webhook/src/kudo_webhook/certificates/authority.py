@@ -140,12 +140,14 @@ class Pair:
     @property
     def names(self) -> frozenset[str]:
         """Return the DNS names that it is valid for."""
-        alternatives = _alternatives(self.certificate)
-        return (
-            frozenset(alternatives.get_values_for_type(x509.DNSName))
-            if alternatives
-            else frozenset()
-        )
+        try:
+            extension = self.certificate.extensions.get_extension_for_class(
+                x509.SubjectAlternativeName
+            )
+        except (x509.ExtensionNotFound, ValueError):
+            # Of a pair that somebody else has stored: it is replaced for lack of our names.
+            return frozenset()
+        return frozenset(extension.value.get_values_for_type(x509.DNSName))
 
     @property
     def is_authority(self) -> bool:
@@ -237,13 +239,6 @@ def _key(text: bytes) -> ec.EllipticCurvePrivateKey:
     if not isinstance(key, ec.EllipticCurvePrivateKey):
         raise Damaged("the key is no ECDSA key")
     return key
-
-
-def _alternatives(certificate: x509.Certificate) -> x509.SubjectAlternativeName | None:
-    try:
-        return certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
-    except (x509.ExtensionNotFound, ValueError):
-        return None
 
 
 def _builder(

@@ -4,6 +4,7 @@ Files are polled: a mounted Secret changes by a symlink, which an inotify watch 
 """
 
 import asyncio
+import contextlib
 import logging
 import ssl
 from pathlib import Path
@@ -80,8 +81,10 @@ class Files:
         content = b""
         if self._authority is not None and self._authority.exists():
             content = self._authority.read_bytes()
-        if _holds_certificate(content):
-            return content
+        # cert-manager leaves ca.crt out, or empty, where an issuer names no authority.
+        with contextlib.suppress(ValueError):
+            if x509.load_pem_x509_certificates(content):
+                return content
         if self._authority_needed:
             where = self._authority or "--tls-ca"
             raise ValueError(f"{where} is missing or holds no certificate; {_AUTHORITY_HINT}")
@@ -105,14 +108,6 @@ class Files:
             "the one loaded before stays" if self._served.loaded else "there is none to serve with"
         )
         log.error("certificate refused, %s", kept, extra={"error": self._served.problem})
-
-
-def _holds_certificate(pem: bytes) -> bool:
-    # cert-manager leaves ca.crt out, or empty, where an issuer names no authority.
-    try:
-        return bool(x509.load_pem_x509_certificates(pem))
-    except ValueError:
-        return False
 
 
 def _describe(error: Exception) -> str:

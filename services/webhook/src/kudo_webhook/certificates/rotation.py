@@ -146,11 +146,17 @@ class Rotation:
         stored = await self._objects.authority.read()
         authority = await self._authority(stored, began)
         settled = self._settled(authority, bundles, seen)
-        changed = await self._trust(authority, leaf, bundles, began)
+        trusted = desired(authority, bundles.held, leaf.pair, began, self._lifetimes)
+        changed = await self._objects.configurations.trust(trusted, bundles)
+        if changed:
+            self._on_write("bundle")
+            log.info("caBundles changed", extra={"authorities": len(trusted)})
         due = leaf_due(leaf.pair, authority, self._names, self._now(), self._lifetimes)
         if due is None:
             return settled and not changed
-        if settled or not self._any_works(leaf, bundles):
+        pairs = [pair for pair in (leaf.pair, self._served) if pair is not None]
+        # Where no leaf works, every request fails already: there is nothing to wait for.
+        if settled or not any(self._works(pair, bundles) for pair in pairs):
             await self._renew(leaf, authority, due, began)
         return False
 
@@ -176,21 +182,6 @@ class Rotation:
         if self._trusted_since is None or self._trusted_since[0] != authority.certificate:
             self._trusted_since = (authority.certificate, seen)
         return seen - self._trusted_since[1] >= self._lifetimes.settling.total_seconds()
-
-    async def _trust(
-        self, authority: Pair, leaf: Stored, bundles: Bundles, began: datetime
-    ) -> bool:
-        trusted = desired(authority, bundles.held, leaf.pair, began, self._lifetimes)
-        changed = await self._objects.configurations.trust(trusted, bundles)
-        if changed:
-            self._on_write("bundle")
-            log.info("caBundles changed", extra={"authorities": len(trusted)})
-        return bool(changed)
-
-    def _any_works(self, leaf: Stored, bundles: Bundles) -> bool:
-        return any(
-            pair is not None and self._works(pair, bundles) for pair in (leaf.pair, self._served)
-        )
 
     def _works(self, leaf: Pair, bundles: Bundles) -> bool:
         """Whether whoever calls us trusts this leaf."""

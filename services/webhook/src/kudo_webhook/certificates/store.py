@@ -199,12 +199,17 @@ class Configurations:
         Raises:
             kubeio.errors.KubeError: the API server refused, or cannot be reached.
         """
-        configurations = [
-            await self._read_one(resource) for resource in (MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS)
-        ]
-        return Bundles(
-            tuple(configuration for configuration in configurations if configuration is not None)
-        )
+        configurations = []
+        for resource in (MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS):
+            try:
+                obj = await self._api.get(resource, self._name)
+            except NotFound:
+                # Whoever installs KUDO creates it, maybe later: until then it needs no caBundle.
+                continue
+            bundles = tuple(_bundle(webhook) for webhook in obj.get("webhooks") or [])
+            version = str(obj["metadata"]["resourceVersion"])
+            configurations.append(Configuration(resource, version, bundles))
+        return Bundles(tuple(configurations))
 
     async def trust(self, trusted: Trust, bundles: Bundles) -> int:
         """Write these authorities as the caBundle of all webhooks.
@@ -225,14 +230,6 @@ class Configurations:
         for configuration in differing:
             await self._patch(configuration, bundle)
         return len(differing)
-
-    async def _read_one(self, resource: Resource) -> Configuration | None:
-        try:
-            obj = await self._api.get(resource, self._name)
-        except NotFound:
-            return None
-        bundles = (_bundle(webhook) for webhook in obj.get("webhooks") or [])
-        return Configuration(resource, str(obj["metadata"]["resourceVersion"]), tuple(bundles))
 
     async def _patch(self, configuration: Configuration, bundle: bytes) -> None:
         encoded = base64.b64encode(bundle).decode()
