@@ -126,6 +126,7 @@ def a_retry_continues_the_last_run(change: Change) -> Iterable[Problem]:
     """Only the last run of a plan, if it failed, with the configuration that it began with."""
     if change.retry is None:
         return ()
+    # What was submitted has no status that counts; the stored one says which run failed.
     judged = change.new.model_copy(update={"status": change.old.status})
     return retry_problems(judged, change.version, change.retry)
 
@@ -212,6 +213,7 @@ def the_needed_run_is_scheduled(change: Change) -> Iterator[Problem]:
     """Under a uid that was not used before."""
     plan, run = None if change.deleting else change.needed, change.new.scheduled
     if plan is None and change.direct is not None:
+        # Nothing of the change needs a plan, so the one that the request names must be scheduled.
         if change.deleting and not change.restart and not run.uid:
             # Cleanup may be named alone; the reconciler gives it a uid.
             return

@@ -170,9 +170,11 @@ def revalidate_scheduled(
 ) -> Revalidation:
     """Validate an Instance whose scheduled run is about to begin; see `revalidate_idle`."""
     change = StoredChange(instance, instance, before, version, check)
+    # The reconciler drops a run that these refuse; the others speak of what is stored.
     problems = evaluate(change, Moment.SCHEDULED)
     if problems:
         return Revalidation(problems=problems)
+    # A run that has begun ends as it began, and cleanup is never kept from an Instance that goes.
     if lacks_grant(instance, version, tenancy) and not change.begun and not change.deleting:
         return Revalidation(problems=(not_granted(instance),))
     return Revalidation(problems=_violations(change))

@@ -57,6 +57,7 @@ class Rule:
 _ALSO_STORED = Moment.ADMISSION | Moment.STORED
 
 RULES: tuple[Rule, ...] = (
+    # Without a plan nothing would ever run, so nothing else needs to be told.
     Rule(plan_rules.a_new_instance_has_a_plan, on=ChangeKind.CREATE),
     # On fields: one answer names everything that is wrong.
     Rule(field_rules.requested_plan_exists, together=True, on=~ChangeKind.CREATE),

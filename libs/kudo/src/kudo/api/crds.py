@@ -209,6 +209,7 @@ def _referenced(schema: JsonObject, definitions: Mapping[str, JsonObject]) -> Js
     for target in targets:
         if target.get("type") != "null":
             base |= _referenced(target, definitions)
+    # Own descriptions are of the field, those of the target of its type.
     merged = base | schema
     if "properties" in base and "properties" in schema:
         fields = {

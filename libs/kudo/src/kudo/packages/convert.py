@@ -96,6 +96,7 @@ def to_objects(package: Package, namespace: str) -> PackageObjects:
 
 
 def _parameter(parameter: PackageParameter) -> Parameter:
+    # Values of YAML become the texts that Instances store, so that they can be compared.
     enum = parameter.enum
     if enum is not None:
         enum = tuple(to_text(value, parameter.type) or "" for value in enum)

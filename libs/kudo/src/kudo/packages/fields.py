@@ -22,6 +22,12 @@ from kudo.api.problems import Problem, kind_of_value
 _Model = TypeVar("_Model", bound=BaseModel)
 # Keywords of schemas.
 _BOUNDS = frozenset({"maxItems", "maxLength", "maxProperties"})
+_EXPECTED = {
+    "flag": "true or false",
+    "integer": "a whole number",
+    "list": "a list",
+    "map": "a mapping",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,60 +75,25 @@ class Fields:
     def has(self, name: str) -> bool:
         return name.casefold() in self.values
 
-    def text(self, name: str) -> str:
-        """Return a text; empty where it is absent."""
-        return self._as_text(name, self.get(name))
+    def text(self, name: str, value: object) -> str:
+        """Return a value that should be a text; empty where it is absent."""
+        text = "" if value is None else text_of(value)
+        if text is None:
+            self.complain(name, value, "text")
+        return text or ""
 
-    def texts(self, name: str) -> tuple[str, ...] | None:
-        """Return a list of texts; None where it is absent."""
-        items = self._items(name)
-        if items is None:
-            return None
-        return tuple(self._as_text(f"{name}[{n}]", item) for n, item in enumerate(items))
+    def children(self, name: str) -> tuple["Fields", ...]:
+        """Return a list of mappings; an empty one where it is absent."""
+        items = self.get(name)
+        if isinstance(items, list):
+            return tuple(self.child(f"{name}[{n}]", item) for n, item in enumerate(items))
+        if items is not None:
+            self.complain(name, items, "a list")
+        return ()
 
-    def flag(self, name: str) -> bool | None:
-        """Return a boolean; None where it is absent. Text is not taken for one, as in Go."""
-        value = self.get(name)
-        if value is None or isinstance(value, bool):
-            return value
-        self.complain(name, value, "true or false")
-        return None
-
-    def integer(self, name: str) -> int | None:
-        """Return a whole number; None where it is absent."""
-        value = self.get(name)
-        if isinstance(value, float) and value.is_integer():
-            return int(value)
-        if isinstance(value, int) and not isinstance(value, bool):
-            return value
-        if value is not None:
-            self.complain(name, value, "a whole number")
-        return None
-
-    def values_of(self, name: str) -> tuple[object, ...] | None:
-        """Return a list of anything; None where it is absent."""
-        items = self._items(name)
-        return None if items is None else tuple(items)
-
-    def children(self, name: str) -> tuple["Fields", ...] | None:
-        """Return a list of mappings; None where it is absent."""
-        items = self._items(name)
-        if items is None:
-            return None
-        return tuple(self._child(f"{name}[{n}]", item) for n, item in enumerate(items))
-
-    def child(self, name: str) -> "Fields":
-        """Return the fields of the mapping under `name`."""
-        return self._child(name, self.get(name))
-
-    def named(self, name: str) -> dict[str, "Fields"] | None:
-        """Return a mapping of mappings, keys in their own case; None where it is absent."""
-        value = self.get(name)
-        if isinstance(value, dict):
-            return {key: self._child(f"{name}.{key}", item) for key, item in value.items()}
-        if value is not None:
-            self.complain(name, value, "a mapping")
-        return None
+    def child(self, name: str, value: object) -> "Fields":
+        """Return the fields of `value`, which should be the mapping at `name`."""
+        return Fields.of(value, self._path(name), self.file, self.problems, self.written)
 
     def complain(self, name: str, value: object, expected: str) -> None:
         """Note that the field `name` should be `expected`."""
@@ -132,22 +103,6 @@ class Fields:
     def note(self, message: str) -> None:
         """Note that something else is wrong."""
         self.problems.append(Problem("PackageInvalid", message, self.file))
-
-    def _child(self, name: str, value: object) -> "Fields":
-        return Fields.of(value, self._path(name), self.file, self.problems, self.written)
-
-    def _items(self, name: str) -> list[object] | None:
-        value = self.get(name)
-        if value is None or isinstance(value, list):
-            return value
-        self.complain(name, value, "a list")
-        return None
-
-    def _as_text(self, name: str, value: object) -> str:
-        text = "" if value is None else text_of(value)
-        if text is None:
-            self.complain(name, value, "text")
-        return text or ""
 
     def _written(self, path: str) -> str:
         """Return where a field is written."""
@@ -238,42 +193,45 @@ def fields_of(model: type[BaseModel]) -> tuple[FileField, ...]:
 
 def read(model: type[_Model], fields: Fields) -> _Model:
     """Return a mapping of a file as its model, with Go's leniency; problems are noted."""
-    values = {field.attribute: _value(field, fields) for field in fields_of(model)}
+    values = {}
+    for described in fields_of(model):
+        value = _value(described.shape, fields, described.name, fields.get(described.name))
+        # An empty text is as good as none: KUDO 0.19 cannot tell them apart.
+        if value is None or (described.shape.kind == "text" and not value):
+            value = None if described.optional else described.default
+        values[described.attribute] = value
     # Validation would refuse what the leniency above has accepted.
     return model.model_construct(None, **values)
 
 
-def _value(field: FileField, fields: Fields) -> object:
-    value: object = None
-    name, below = field.name, field.shape.below
-    match field.shape.kind:
-        case "text":
-            value = fields.text(name) or None
-        case "flag":
-            value = fields.flag(name)
-        case "integer":
-            value = fields.integer(name)
-        case "anything":
-            value = fields.get(name)
-        case "mapping":
-            value = _read(field.shape, fields.child(name))
-        case "map":
-            named = fields.named(name)
-            value = named and {key: _read(below, child) for key, child in named.items()}
-        case "list" if below is not None and below.kind == "text":
-            value = fields.texts(name)
-        case "list" if below is not None and below.kind == "anything":
-            value = fields.values_of(name)
-        case "list":
-            children = fields.children(name)
-            value = children and tuple(_read(below, child) for child in children)
-    return field.default if value is None and not field.optional else value
-
-
-def _read(shape: Shape | None, fields: Fields) -> BaseModel:
-    assert shape is not None
-    assert shape.model is not None
-    return read(shape.model, fields)
+def _value(shape: Shape, fields: Fields, name: str, value: object) -> object:
+    """Return a value as what its field holds; None where it is absent or something else."""
+    below = shape.below
+    match shape.kind, value:
+        case "text", _:
+            return fields.text(name, value)
+        case "mapping", _:
+            assert shape.model is not None
+            return read(shape.model, fields.child(name, value))
+        case ("anything", _) | (_, None):
+            return value
+        case "flag", bool():
+            # Text is not taken for one, as in Go.
+            return value
+        case "integer", bool():
+            pass  # Python's booleans are integers.
+        case "integer", int():
+            return value
+        case "integer", float() if value.is_integer():
+            return int(value)
+        case "list", list() if below is not None:
+            items = enumerate(value)
+            return tuple(_value(below, fields, f"{name}[{n}]", item) for n, item in items)
+        case "map", dict() if below is not None:
+            pairs = value.items()
+            return {key: _value(below, fields, f"{name}.{key}", item) for key, item in pairs}
+    fields.complain(name, value, _EXPECTED[shape.kind])
+    return None
 
 
 def _bounded(shape: Shape, *notes: object) -> Shape:

@@ -146,8 +146,8 @@ def parse_parameters(
     fields = Fields.of(document, "", PARAMETERS_FILE, problems)
     _check_api_version(fields)
     return (
-        tuple(map(_parameter, fields.children("parameters") or ())),
-        tuple(read(ParameterGroup, group) for group in fields.children("groups") or ()),
+        tuple(map(_parameter, fields.children("parameters"))),
+        tuple(read(ParameterGroup, group) for group in fields.children("groups")),
     )
 
 
@@ -161,7 +161,7 @@ def _document(content: bytes, file: str, problems: list[Problem]) -> object:
 
 
 def _check_api_version(fields: Fields) -> None:
-    version = fields.text("apiVersion")
+    version = fields.text("apiVersion", fields.get("apiVersion"))
     if version and version != API_VERSION:
         fields.note(f"expecting supported API version {API_VERSION} but got {version}")
 

@@ -214,6 +214,7 @@ class _Walk:
             self._limit_packages(task, requirement.package, len(self._places) + 1)
             with self._naming(task, requirement):
                 located = location.locate(requirement.package)
+            # Before the walk below, which may come back to this place: that is a circle.
             self._places[place] = _identity(located.package)
         identity = self._places[place]
         self._refuse_cycle(task, str(identity))

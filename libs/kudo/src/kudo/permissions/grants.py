@@ -46,6 +46,7 @@ def add_grants(obj: JsonObject, source: str, needs: Needs) -> None:
 
 
 def _add_role(obj: JsonObject, what: str, source: str, needs: Needs) -> None:
+    # Its rules are those of all roles that it selects, now and later.
     if obj.get("aggregationRule"):
         needs.note(
             f"{source}: {what} is aggregated; to write it, the account needs all rights (*), which "
@@ -99,6 +100,7 @@ def _add_binding(obj: JsonObject, what: str, source: str, needs: Needs) -> None:
     if plural is None or not _is_texts([name]):
         needs.note(f"{source}: the roleRef of {what} cannot be read; its right is not in this list")
         return
+    # `bind` on this role alone: with all of its rules the account would hold what it only hands on.
     rule = Rule(("bind",), (RBAC,), (plural,), (str(name),), sources=(f"{source}, {what}",))
     (needs.namespaced if obj["kind"] == "RoleBinding" else needs.cluster).append(rule)
 

@@ -121,6 +121,7 @@ def _pairs(document: str) -> Iterator[tuple[str, str]]:
     top = min(indent for indent, _, _ in fields)
     whole = [field for field in fields if field[0] == top]
     yield from _combined(whole)
+    # The items of a List are objects themselves, one level below.
     if any(name == "kind" and value == "List" for _, name, value in whole):
         below = [field for field in fields if field[0] != top]
         items = min((indent for indent, _, _ in below), default=0)

@@ -122,6 +122,7 @@ class Needs:
         if len(self.needs) < _MOST_NEEDS:
             self.needs[need] = None
         else:
+            # Noted once: notes are keys.
             self.note(f"more than {_MOST_NEEDS} needs: not all are in this list")
 
     def note(self, text: str) -> None:

@@ -37,6 +37,7 @@ class Delete(TaskKind):
     recorded_first = True
 
 
+# What Go's `strconv.ParseBool` reads.
 _TRUE = frozenset({"1", "t", "T", "TRUE", "true", "True"})
 _FALSE = frozenset({"0", "f", "F", "FALSE", "false", "False"})
 
@@ -130,6 +131,7 @@ class Pipe(TaskKind):
         template = task.spec.pod or ""
         needs.need("v1", "Pod", Action.TOGGLE, template)
         needs.copy_files(template)
+        # Each file becomes an object that the Instance owns.
         for file in task.spec.pipe or ():
             artifact = "Secret" if file.kind == "Secret" else "ConfigMap"
             needs.need("v1", artifact, Action.APPLY, template)
@@ -180,7 +182,7 @@ class KudoOperator(TaskKind):
         yield Shown("apply", preview.task.spec.parameter_file or "", preview.child(), remark)
 
     def word(self) -> str:
-        """Return the word of KUDO 0.19, which does not know the kind in trees."""
+        # The word of KUDO 0.19, which does not know the kind in trees.
         return "unknown"
 
     def parts(self, _task: TaskFields) -> Iterator[tuple[str, str]]:

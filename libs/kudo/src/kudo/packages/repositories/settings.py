@@ -105,6 +105,7 @@ class Settings:
                 "default: kubectl kudo repo context <name>",
             )
         kept = tuple(each for each in self.repositories if each.name != name)
+        # Commands that name no repository still work without the one that was the context.
         context = "" if self.context == name else self.context
         return replace(self, context=context, repositories=kept)
 
