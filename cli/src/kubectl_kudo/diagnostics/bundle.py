@@ -53,9 +53,9 @@ class Bundle:
 
     def place(self, path: str) -> Path:
         """Return where a file is written; its folders are made."""
-        found = self._folder / path
-        found.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return found
+        place = self._folder / path
+        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return place
 
 
 @contextmanager
@@ -85,7 +85,7 @@ def new_bundle(target: Path) -> Iterator[Bundle]:
 
 
 def _pack(folder: Path, target: Path) -> None:
-    suffix = next(one for one in _ARCHIVES if target.name.endswith(one))
+    suffix = next(ending for ending in _ARCHIVES if target.name.endswith(ending))
     beside = target.with_name(f".{target.name}.{os.getpid()}")
     try:
         # `x`: a link that somebody put there is not followed.

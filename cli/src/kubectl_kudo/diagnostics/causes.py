@@ -61,38 +61,37 @@ def explained(
     instance = family[0].instance or {}
     of_kudo = list(of_installation(installation, until_when_valid(installation), now))
     of_kudo += [
-        one
+        finding
         for pod in installation.of(PODS)
-        for one in findings.of_pod(pod, {}, now, patience=_AT_ONCE)
+        for finding in findings.of_pod(pod, {}, now, patience=_AT_ONCE)
     ]
-    found = list(_of_family(family, recorded, now))
+    of_family = list(_of_family(family, recorded, now))
     # What stops plans comes first; if that is KUDO itself, all that is wrong with it.
-    kudo_first = any(one.stops for one in of_kudo)
-    both = [*of_kudo, *found] if kudo_first else [*found, *of_kudo]
-    ordered = sorted(both, key=lambda one: not one.stops)
+    kudo_first = any(finding.stops for finding in of_kudo)
+    both = [*of_kudo, *of_family] if kudo_first else [*of_family, *of_kudo]
+    ordered = sorted(both, key=lambda finding: not finding.stops)
     if not (ordered or is_settled(instance)):
         ordered = list(findings.of_events(family, most=_MOST_EVENTS))
-    if any(one.stops for one in ordered):
+    if any(finding.stops for finding in ordered):
         # That a plan has not begun, or is where it is, follows from it.
-        ordered = [one for one in ordered if one.stops or not one.subject.startswith(_OWN)]
+        ordered = [f for f in ordered if f.stops or not f.subject.startswith(_OWN)]
+    version = next(findings.of_version(family[0]), None)
+    hindrance = ""
+    if version is not None and version.stops:
+        hindrance = version.text
+    elif any(finding.subject == f"lease {LEASE}" for finding in of_kudo):
+        hindrance = NO_LEADER
     return Explained(
         namespace=str(instance["metadata"]["namespace"]),
         name=str(instance["metadata"]["name"]),
         summary=summary_line(
             instance,
             now,
-            hindrance=_hindrance(family[0], of_kudo),
+            hindrance=hindrance,
             brief=bool(ordered) and ordered[0].subject.startswith(_STEP),
         ),
         findings=tuple(dict.fromkeys(ordered)),
     )
-
-
-def _hindrance(member: Member, of_kudo: Sequence[Finding]) -> str:
-    version = next(findings.of_version(member), None)
-    if version is not None and version.stops:
-        return version.text
-    return NO_LEADER if any(one.subject == f"lease {LEASE}" for one in of_kudo) else ""
 
 
 def _of_family(
@@ -101,26 +100,29 @@ def _of_family(
     # Children first: what a parent waits for is with them.
     for member in reversed(family):
         version = list(findings.of_version(member))
-        yield from (one for one in version if one.stops)
+        yield from (finding for finding in version if finding.stops)
         objects = list(findings.of_objects(member, {}, now, patience=_AT_ONCE))
         on_record = recorded.get(member.name, ())
         unasked = [live for live in on_record if _is_missing_aside(live, member)]
-        for live in (one for one in on_record if one not in unasked):
-            objects += _of_recorded(live, member)
+        for live in on_record:
+            if live not in unasked:
+                objects += _of_recorded(live, member)
         aside = {f"pod {pod['metadata']['name']}" for pod in member.pods if _is_aside(pod)}
         # A pod that is only starting is no cause.
-        yield from sorted(objects, key=lambda one: (one.subject in aside, not one.advice))
-        plan = _begun_plan(member.instance) if member.instance is not None else ""
+        yield from sorted(objects, key=lambda f: (f.subject in aside, not f.advice))
+        plan = shown_plan(member.instance) if member.instance is not None else None
+        if plan is None or is_pending(member.instance or {}, plan):
+            plan = ""
         plans = list(findings.of_plans(member, now, patience=_AT_ONCE, only=plan))
         # What a plan waits for is told by its objects, and the summary has its step.
-        yield from (one for one in plans if one.stops or not objects)
+        yield from (finding for finding in plans if finding.stops or not objects)
         for condition in findings.of_conditions(member):
             if condition.stops or not (plans or objects):
                 yield condition
         for live in unasked:
             yield from _of_recorded(live, member)
         # A missing Operator keeps no plan from running.
-        yield from (one for one in version if not one.stops)
+        yield from (finding for finding in version if not finding.stops)
 
 
 def _is_missing_aside(live: Live, member: Member) -> bool:
@@ -129,22 +131,18 @@ def _is_missing_aside(live: Live, member: Member) -> bool:
         return False
     place, instance = live.entry.place, member.instance or {}
     steps = waiting_steps(instance, shown_plan(instance) or "")
-    named = [one for step in steps for one in waited_objects(step.message)]
-    return all((one.kind, one.name) != (place.kind, place.name) for one in named)
+    named = [obj for step in steps for obj in waited_objects(step.message)]
+    return all((obj.kind, obj.name) != (place.kind, place.name) for obj in named)
 
 
 def _is_aside(pod: JsonObject) -> bool:
     """Return whether nothing waits for a pod: it is ready, or another one has taken its place."""
     status, metadata = pod.get("status") or {}, pod["metadata"]
     if status.get("phase") == "Failed":
-        return all(one.get("kind") != JOBS.kind for one in metadata.get("ownerReferences") or [])
+        owners = metadata.get("ownerReferences") or []
+        return all(owner.get("kind") != JOBS.kind for owner in owners)
     containers = status.get("containerStatuses") or []
-    return bool(containers) and all(one.get("ready") for one in containers)
-
-
-def _begun_plan(instance: JsonObject) -> str:
-    plan = shown_plan(instance)
-    return plan if plan is not None and not is_pending(instance, plan) else ""
+    return bool(containers) and all(container.get("ready") for container in containers)
 
 
 def _of_recorded(live: Live, member: Member) -> Iterator[Finding]:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Final
 
@@ -36,6 +36,10 @@ from kudo.redaction.objects import Redactor
 
 _LOGS_AT_A_TIME: Final = 3
 _PORT: Final = "prometheus.io/port"
+SUMMARY: Final = "SUMMARY.txt"
+_MOST_FINDINGS: Final = 100
+_MOST_FAILURES: Final = 50
+_LONGEST_LINE: Final = 200
 
 
 def collect(args: Args) -> None:
@@ -93,11 +97,11 @@ class _Collection:
         members = await FamilyReader(self.reader, self.session.namespace).members(
             self.args.instance
         )
-        found = await read_installation(self.reader, self.args.kudo_namespace)
-        redactor = self._redactor(members, found)
-        self._write_objects(members, found, redactor)
-        last_lines = await self._write_logs(members, found, redactor)
-        text = redactor.text(self._summary(members, found, last_lines))
+        installation = await read_installation(self.reader, self.args.kudo_namespace)
+        redactor = self._redactor(members, installation)
+        self._write_objects(members, installation, redactor)
+        last_lines = await self._write_logs(members, installation, redactor)
+        text = redactor.text(self._summary(members, installation, last_lines))
         for failure in self.reader.failures:
             self.bundle.append(failure.path, f"{redactor.text(failure.text)}\n")
         self.bundle.write_text(SUMMARY, f"{text}\n")
@@ -117,38 +121,39 @@ class _Collection:
             return _Problem(f"{where} does not exist in the cluster", ExitCode.NOT_FOUND)
         return _Problem(f"{where}: {why}", ExitCode.DENIED)
 
-    def _redactor(self, members: list[Member], found: Installation) -> Redactor:
+    def _redactor(self, members: list[Member], installation: Installation) -> Redactor:
         """Return what knows the secrets of all objects."""
-        names = {self.session.namespace, found.namespace}
+        names = {self.session.namespace, installation.namespace}
         for member in members:
             names |= {str(obj["metadata"].get("name")) for obj in member.everything()}
-        names |= {str(obj["metadata"].get("name")) for obj in found.everything()}
+        names |= {str(obj["metadata"].get("name")) for obj in installation.everything()}
+        # Names are no secrets, even if a Secret has one as its value: files and texts need them.
         redactor = Redactor(KnownValues(names))
-        redactor.learn(_everything(members, found))
+        # All at once: which parameters of one Instance are secret, templates of another may say.
+        own = chain.from_iterable(member.everything() for member in members)
+        redactor.learn(chain(own, installation.everything()))
         return redactor
 
     def _write_objects(
-        self, members: list[Member], found: Installation, redactor: Redactor
+        self, members: list[Member], installation: Installation, redactor: Redactor
     ) -> None:
         self.bundle.write_object("version.yaml", {"gitversion": __version__})
-        self.bundle.write_object("settings.yaml", redactor.redact(self._settings()))
-        for member in members:
-            self._write_member(member, redactor)
-        self._write_lists(FOLDER, found.objects, redactor)
-        self._write_list(f"{FOLDER}webhooks", found.webhooks, redactor)
-        self._write_list(f"{FOLDER}crds", found.crds, redactor)
-        self._write_list(f"{FOLDER}eventlist", found.events, redactor)
-        if found.version is not None:
-            self.bundle.write_object(f"{FOLDER}cluster.yaml", found.version)
-
-    def _settings(self) -> JsonObject:
-        return {
+        settings = {
             "context": self.args.context,
             "home": self.args.home,
             "kubeconfig": self.args.kubeconfig or os.environ.get("KUBECONFIG", ""),
             "namespace": self.session.namespace,
             "requesttimeout": self.args.request_timeout,
         }
+        self.bundle.write_object("settings.yaml", redactor.redact(settings))
+        for member in members:
+            self._write_member(member, redactor)
+        self._write_lists(FOLDER, installation.objects, redactor)
+        self._write_list(f"{FOLDER}webhooks", installation.webhooks, redactor)
+        self._write_list(f"{FOLDER}crds", installation.crds, redactor)
+        self._write_list(f"{FOLDER}eventlist", installation.events, redactor)
+        if installation.version is not None:
+            self.bundle.write_object(f"{FOLDER}cluster.yaml", installation.version)
 
     def _write_member(self, member: Member, redactor: Redactor) -> None:
         if member.operator is not None:
@@ -183,13 +188,13 @@ class _Collection:
         self.bundle.write_object(path, redactor.redact(obj))
 
     async def _write_logs(
-        self, members: list[Member], found: Installation, redactor: Redactor
+        self, members: list[Member], installation: Installation, redactor: Redactor
     ) -> dict[str, tuple[str, ...]]:
         """Write logs and metrics, and return the last lines of logs by pod and container."""
         writer = LogWriter(
             self.reader, self.bundle, redactor, self.args.log_limit, self.args.log_since
         )
-        pods = [(FOLDER, pod) for pod in found.of(PODS)]
+        pods = [(FOLDER, pod) for pod in installation.of(PODS)]
         pods += [(member.folder, pod) for member in members for pod in member.pods]
         talk(f"Collect Logs for {len(pods)} pods")
         logs = [log for folder, pod in pods for log in logs_of(pod, _folder_of(folder, pod))]
@@ -202,7 +207,7 @@ class _Collection:
                 await writer.write(log)
 
         await asyncio.gather(*(work() for _ in range(_LOGS_AT_A_TIME)))
-        for pod in found.of(PODS):
+        for pod in installation.of(PODS):
             await self._write_metrics(writer, pod)
         return _by_container(logs, writer)
 
@@ -217,31 +222,25 @@ class _Collection:
     def _summary(
         self,
         members: list[Member],
-        found: Installation,
+        installation: Installation,
         last_lines: dict[str, tuple[str, ...]],
     ) -> str:
         looks_wrong = [
             *installation_findings.of_installation(
-                found, installation_findings.until_when_valid(found), self.now
+                installation, installation_findings.until_when_valid(installation), self.now
             ),
-            *(one for member in members for one in findings.of_instance(member, self.now)),
-            *(
-                one
-                for member in members
-                for one in findings.of_objects(member, last_lines, self.now)
+            *chain.from_iterable(findings.of_instance(member, self.now) for member in members),
+            *chain.from_iterable(
+                findings.of_objects(member, last_lines, self.now) for member in members
             ),
-            *(one for pod in found.of(PODS) for one in findings.of_pod(pod, last_lines, self.now)),
+            *chain.from_iterable(
+                findings.of_pod(pod, last_lines, self.now) for pod in installation.of(PODS)
+            ),
             *findings.of_events(members),
         ]
         return summary(
             [member.name for member in members], looks_wrong, self.reader.failures, self.now
         )
-
-
-def _everything(members: Iterable[Member], found: Installation) -> Iterator[JsonObject]:
-    for member in members:
-        yield from member.everything()
-    yield from found.everything()
 
 
 def _list_name(obj: JsonObject) -> str:
@@ -259,19 +258,12 @@ def _folder_of(folder: str, pod: JsonObject) -> str:
 
 def _by_container(logs: list[Log], writer: LogWriter) -> dict[str, tuple[str, ...]]:
     """Return the last lines of each container: of a restarted one those before the restart."""
-    found: dict[str, tuple[str, ...]] = {}
+    last_lines: dict[str, tuple[str, ...]] = {}
     for log in sorted(logs, key=lambda log: log.previous):
         lines = writer.last_lines.get(f"{log.path}.log")
         if lines:
-            found[f"{log.pod['metadata']['name']}/{log.container}"] = lines
-    return found
-
-
-SUMMARY: Final = "SUMMARY.txt"
-
-_MOST_FINDINGS: Final = 100
-_MOST_FAILURES: Final = 50
-_LONGEST_LINE: Final = 200
+            last_lines[f"{log.pod['metadata']['name']}/{log.container}"] = lines
+    return last_lines
 
 
 def summary(
@@ -296,7 +288,11 @@ def _lines(
     if findings:
         yield "What looks wrong:"
         for finding in findings[:_MOST_FINDINGS]:
-            yield from _of(finding)
+            yield word(f"* {finding.subject}: {finding.text}")
+            if finding.advice:
+                yield word(f"    {finding.advice}")
+            for line in finding.lines:
+                yield f"    | {_cut(line)}"
         yield from _more(len(findings) - _MOST_FINDINGS)
     else:
         yield "Nothing looks wrong."
@@ -308,14 +304,6 @@ def _lines(
         for failure in ours_first[:_MOST_FAILURES]:
             yield f"  {failure.path}: {_cut(failure.text)}"
         yield from _more(len(failures) - _MOST_FAILURES)
-
-
-def _of(finding: Finding) -> Iterator[str]:
-    yield word(f"* {finding.subject}: {finding.text}")
-    if finding.advice:
-        yield word(f"    {finding.advice}")
-    for line in finding.lines:
-        yield f"    | {_cut(line)}"
 
 
 def _more(number: int) -> Iterator[str]:

@@ -5,12 +5,12 @@ It is a text for people, or data for programs.
 
 import asyncio
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
 from kubectl_kudo.diagnostics.causes import Explained, explained
-from kubectl_kudo.diagnostics.families import FamilyReader, Member
+from kubectl_kudo.diagnostics.families import FamilyReader, Member, owners_of
 from kubectl_kudo.diagnostics.finding import Finding
 from kubectl_kudo.diagnostics.installation import FOLDER, read_services
 from kubectl_kudo.diagnostics.reading import Failure, Reader
@@ -42,6 +42,12 @@ _KINDS: Final = (
     PERSISTENT_VOLUME_CLAIMS,
 )
 """Kinds that are looked for by owners and labels; all others by the record of the Instance."""
+_MOST: Final = 10
+"""Findings beside the cause that are printed."""
+_MOST_UNREAD: Final = 5
+_LIST: Final = re.compile(r"([a-z]+)list(\..*)?$")
+"""The file of the objects of a kind, in a bundle."""
+_COMMAND: Final = re.compile(r"kubectl [^`]+")
 
 
 async def explain(session: Session, args: Args) -> None:
@@ -58,28 +64,23 @@ async def explain(session: Session, args: Args) -> None:
         names, total = [args.instance], 1
         await session.existing_instance(args.instance)
     else:
-        listed = (await session.client.list(INSTANCES, namespace=session.namespace)).items
-        names, total = _unsettled(listed), len(listed)
+        instances = (await session.client.list(INSTANCES, namespace=session.namespace)).items
+        unready = {obj["metadata"]["uid"]: obj for obj in instances if not is_settled(obj)}
+        # A child is explained with its parent, which waits for it.
+        names = [
+            str(obj["metadata"]["name"])
+            for obj in unready.values()
+            if unready.keys().isdisjoint(owners_of(obj["metadata"]))
+        ]
+        total = len(instances)
     reader = Reader(session.client)
-    found = await _explained(session, reader, args.kudo_namespace, names[:MOST])
+    explanations = await _explained(session, reader, args.kudo_namespace, names[:MOST])
     unread = [failure for failure in reader.failures if not failure.absent]
+    left_out = names[MOST:]
     if args.output:
-        print(one(as_data(found, unread, names[MOST:]), args.output), end="")
+        print(one(as_data(explanations, unread, left_out), args.output), end="")
     else:
-        left_out = names[MOST:]
-        show(*blocks_of(found, unread, left_out, namespace=session.namespace, total=total))
-
-
-def _unsettled(instances: Sequence[JsonObject]) -> list[str]:
-    """Return the names of the Instances that are not ready, without children of such."""
-    waiting = {obj["metadata"]["uid"]: obj for obj in instances if not is_settled(obj)}
-    return [
-        str(obj["metadata"]["name"])
-        for obj in waiting.values()
-        if waiting.keys().isdisjoint(
-            owner.get("uid") for owner in obj["metadata"].get("ownerReferences") or []
-        )
-    ]
+        show(*blocks_of(explanations, unread, left_out, namespace=session.namespace, total=total))
 
 
 async def _explained(
@@ -92,7 +93,7 @@ async def _explained(
         read_services(reader, kudo),
     )
     records = await asyncio.gather(
-        *(_recorded(reader, [one for one in family if one.instance]) for family in families)
+        *(_recorded(reader, [m for m in family if m.instance]) for family in families)
     )
     now = datetime.now(UTC)
     return [
@@ -102,39 +103,28 @@ async def _explained(
     ]
 
 
-async def _recorded(reader: Reader, family: Iterable[Member]) -> dict[str, tuple[Live, ...]]:
+async def _recorded(reader: Reader, family: Sequence[Member]) -> dict[str, tuple[Live, ...]]:
     """Return the objects on record that are not among those of their Instance, by its name."""
-    members = list(family)
-    found = {member.name: await _of_member(reader, member, members) for member in members}
-    for live in (live for each in found.values() for live in each):
-        place = live.entry.place
-        if live.condition is Condition.UNKNOWN:
-            reader.fail(f"{place.kind.lower()} {place.name}", live.message)
-    return found
-
-
-async def _of_member(reader: Reader, member: Member, family: Sequence[Member]) -> tuple[Live, ...]:
-    assert member.instance is not None
-    inventories = [obj for obj in member.objects if obj["kind"] == INVENTORIES.kind]
-    record = read_record(identity_of(member.instance), inventories).record or ()
-    known = {(obj["kind"], obj["metadata"]["name"]) for obj in member.objects}
-    known |= {(INSTANCES.kind, one.name) for one in family}
-    entries = [
-        entry
-        for entry in record
-        if not entry.orphaned_by
-        and not entry.leaving
-        and (entry.place.kind, entry.place.name) not in known
-    ]
-    return await read_live(reader.client, entries)
-
-
-_MOST: Final = 10
-"""Findings beside the cause that are told."""
-_MOST_UNREAD: Final = 5
-_LIST: Final = re.compile(r"([a-z]+)list(\..*)?$")
-"""The file of the objects of a kind, in a bundle."""
-_COMMAND: Final = re.compile(r"kubectl [^`]+")
+    recorded: dict[str, tuple[Live, ...]] = {}
+    for member in family:
+        assert member.instance is not None
+        inventories = [obj for obj in member.objects if obj["kind"] == INVENTORIES.kind]
+        record = read_record(identity_of(member.instance), inventories).record or ()
+        already_read = {(obj["kind"], obj["metadata"]["name"]) for obj in member.objects}
+        already_read |= {(INSTANCES.kind, instance.name) for instance in family}
+        entries = [
+            entry
+            for entry in record
+            if not entry.orphaned_by
+            and not entry.leaving
+            and (entry.place.kind, entry.place.name) not in already_read
+        ]
+        recorded[member.name] = await read_live(reader.client, entries)
+        for live in recorded[member.name]:
+            place = live.entry.place
+            if live.condition is Condition.UNKNOWN:
+                reader.fail(f"{place.kind.lower()} {place.name}", live.message)
+    return recorded
 
 
 def blocks_of(
@@ -154,7 +144,7 @@ def blocks_of(
         namespace: The namespace.
         total: How many Instances it has, or were asked for.
     """
-    paragraphs: list[list[Block]] = [[*_of(one)] for one in explained]
+    paragraphs: list[list[Block]] = [[*_of(instance)] for instance in explained]
     if not total:
         paragraphs.append([Prose(f"No instances in namespace {namespace}.")])
     elif not explained:
@@ -162,21 +152,25 @@ def blocks_of(
     if left_out:
         paragraphs.append([Prose(f"Not ready either: {', '.join(left_out)}")])
     if unread:
-        paragraphs.append([Prose(_unread(unread))])
+        names = list(dict.fromkeys(map(_what, unread)))
+        more = len(names) - _MOST_UNREAD
+        listing = ", ".join(names[:_MOST_UNREAD]) + (f" and {more} more" if more > 0 else "")
+        # The reason of the first is most likely that of all: a right, or no connection.
+        paragraphs.append([Prose(printable(f"Not read: {listing}: {unread[0].text}", 400))])
     return [block for paragraph in paragraphs for block in (Prose(), *paragraph)][1:]
 
 
-def _of(one: Explained) -> Iterator[Prose]:
-    if not one.findings:
-        yield Prose(one.summary, mark=Mark.GOOD)
+def _of(instance: Explained) -> Iterator[Prose]:
+    if not instance.findings:
+        yield Prose(instance.summary, mark=Mark.GOOD)
         yield Prose("Nothing looks wrong.")
         return
-    yield Prose(one.summary, mark=Mark.WARNING)
-    cause, *rest = one.findings
+    yield Prose(instance.summary, mark=Mark.WARNING)
+    cause, *rest = instance.findings
     yield Prose(f"Cause: {_sentence(cause)}")
     if advice := _advice(cause):
         yield Prose(f"Next: {advice}")
-    yield Prose(f"Run: {_command(cause, one)}", whole=True)
+    yield Prose(f"Run: {_command(cause, instance)}", whole=True)
     if rest:
         yield Prose("Also:")
         yield from (Prose(f"  {_sentence(finding)}") for finding in rest[:_MOST])
@@ -193,25 +187,17 @@ def _advice(finding: Finding) -> str:
     return printable(_COMMAND.sub("", finding.advice)).rstrip(":` ")
 
 
-def _command(finding: Finding, one: Explained) -> str:
+def _command(finding: Finding, instance: Explained) -> str:
     """Return the next command: that of the advice, else one that shows more of the object."""
     named = _COMMAND.search(finding.advice)
     if named is not None:
         return printable(named[0])
     kind, _, name = finding.subject.partition(" ")
     if kind == "instance":
-        return f"kubectl kudo describe {finding.subject} -n {one.namespace}"
+        return f"kubectl kudo describe {finding.subject} -n {instance.namespace}"
     if kind[:1].islower() and name and " " not in name:
-        return f"kubectl describe {kind} {name} -n {one.namespace}"
-    return f"kubectl kudo diagnostics collect {flags_of(f'{one.namespace}/{one.name}')}"
-
-
-def _unread(failures: Sequence[Failure]) -> str:
-    """Return in one line what could not be read, and the first reason."""
-    names = list(dict.fromkeys(map(_what, failures)))
-    more = len(names) - _MOST_UNREAD
-    shown = ", ".join(names[:_MOST_UNREAD]) + (f" and {more} more" if more > 0 else "")
-    return printable(f"Not read: {shown}: {failures[0].text}", 400)
+        return f"kubectl describe {kind} {name} -n {instance.namespace}"
+    return f"kubectl kudo diagnostics collect {flags_of(f'{instance.namespace}/{instance.name}')}"
 
 
 def _what(failure: Failure) -> str:
@@ -228,21 +214,21 @@ def as_data(
     return {
         "instances": [
             {
-                "namespace": one.namespace,
-                "name": one.name,
-                "summary": one.summary,
+                "namespace": instance.namespace,
+                "name": instance.name,
+                "summary": instance.summary,
                 "findings": [
                     {
                         "object": finding.subject,
                         "text": finding.text,
                         "advice": _advice(finding),
-                        "command": _command(finding, one),
+                        "command": _command(finding, instance),
                     }
-                    for finding in one.findings
+                    for finding in instance.findings
                 ],
             }
-            for one in explained
+            for instance in explained
         ],
         "leftOut": list(left_out),
-        "unread": [{"what": _what(one), "reason": one.text} for one in unread],
+        "unread": [{"what": _what(failure), "reason": failure.text} for failure in unread],
     }

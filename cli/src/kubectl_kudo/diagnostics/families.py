@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from kubectl_kudo.diagnostics.bundle import file_name
-from kubectl_kudo.diagnostics.owned import Found, Reference, owned_by, references
+from kubectl_kudo.diagnostics.owned import OwnedObject, Reference, owned_by, references
 from kubectl_kudo.diagnostics.reading import Reader
 from kubectl_kudo.reading.owned import Names, family
 from kubectl_kudo.session.kinds import INSTANCES, INVENTORIES, OPERATOR_VERSIONS, OPERATORS
@@ -84,8 +84,8 @@ class Member:
 
     def everything(self) -> Iterator[JsonObject]:
         """Yield all objects."""
-        known = (self.instance, self.version, self.operator)
-        yield from (obj for obj in known if obj is not None)
+        own = (self.instance, self.version, self.operator)
+        yield from (obj for obj in own if obj is not None)
         yield from self.objects
         yield from self.events
 
@@ -136,18 +136,20 @@ class FamilyReader:
             above: The folder of the operator of the Instance that owns this one.
         """
         instance = await self.reader.get("instance", INSTANCES, names.name, self.namespace)
-        version, operator, title, known = None, None, "unknown", True
+        version, operator, title, is_certain = None, None, "unknown", True
         if instance is not None:
-            version, known = await self._version(instance, above)
+            version, is_certain = await self._version(instance, above)
             title = _operator_of(instance, version) or title
         folder = f"{above}operator_{file_name(title)}/"
         if version is not None:
             namespace = str(version["metadata"]["namespace"])
             operator, _ = await self._once(f"{folder}operator", OPERATORS, title, namespace)
         here = f"{folder}instance_{file_name(names.name)}/"
-        member = Member(here, folder, names.name, instance, version, operator, version_known=known)
+        member = Member(
+            here, folder, names.name, instance, version, operator, version_known=is_certain
+        )
         below = await asyncio.gather(*(self._tree(child, folder) for child in names.children))
-        return [member, *(one for tree in below for one in tree)]
+        return [member, *(member for tree in below for member in tree)]
 
     async def _version(self, instance: JsonObject, above: str) -> tuple[JsonObject | None, bool]:
         reference = (instance.get("spec") or {}).get("operatorVersion") or {}
@@ -170,27 +172,29 @@ class FamilyReader:
         self, path: str, kind: Resource, name: str, namespace: str
     ) -> tuple[JsonObject | None, bool]:
         before = len(self.reader.failures)
-        found = await self.reader.get(path, kind, name, namespace)
+        obj = await self.reader.get(path, kind, name, namespace)
         failures = self.reader.failures[before:]
-        return found, all(one.absent for one in failures if one.path == f"{path}.err")
+        return obj, all(failure.absent for failure in failures if failure.path == f"{path}.err")
 
     async def _add_objects(self, members: list[Member]) -> None:
         """Read what belongs to the Instances."""
-        known = {
-            str(one.instance["metadata"]["uid"]): one for one in members if one.instance is not None
+        by_uid = {
+            str(member.instance["metadata"]["uid"]): member
+            for member in members
+            if member.instance is not None
         }
-        if not known:
+        if not by_uid:
             return
         folder = members[0].folder
         kinds = await self._kinds()
-        listed = await asyncio.gather(*(self._listed(folder, kind, known) for kind in kinds))
-        found = [one for objects in listed for one in objects]
-        owned = owned_by({uid: member.name for uid, member in known.items()}, found)
+        listed = await asyncio.gather(*(self._listed(folder, kind, by_uid) for kind in kinds))
+        objects = [obj for page in listed for obj in page]
+        owned = owned_by({uid: member.name for uid, member in by_uid.items()}, objects)
         self._limit(folder, owned)
-        for uid, member in known.items():
+        for uid, member in by_uid.items():
             member.objects = await self._whole(member.folder, owned[uid])
             await self._add_needed(member)
-        await self._add_events(folder, list(known.values()))
+        await self._add_events(folder, list(by_uid.values()))
 
     async def _kinds(self) -> list[Resource]:
         """Return all kinds that can be listed, each in its preferred version."""
@@ -206,44 +210,44 @@ class FamilyReader:
                 kind.group != GROUP or kind.plural == INVENTORIES.plural
             ):
                 kinds.setdefault((kind.group, kind.plural), kind)
-        found = (kind for kind in kinds.values() if kind.plural not in _SKIPPED)
+        listable = (kind for kind in kinds.values() if kind.plural not in _SKIPPED)
         # Inventories first: where there is too much, the rest is left out.
-        return sorted(found, key=lambda kind: kind.group != GROUP)
+        return sorted(listable, key=lambda kind: kind.group != GROUP)
 
     async def _listed(
         self, folder: str, kind: Resource, members: Mapping[str, Member]
-    ) -> list[Found]:
+    ) -> list[OwnedObject]:
         """Return the objects of a kind that could belong to the Instances."""
         path = f"{folder}{list_name(kind) if kind in (*_WELL_KNOWN, *self.kinds) else 'otherkinds'}"
         if kind.namespaced:
             objects = await self.reader.list(path, kind, self.namespace, metadata_only=True)
-            return [Found.of(kind, obj) for obj in objects]
+            return [OwnedObject.of(kind, obj) for obj in objects]
         objects = await self.reader.list(path, kind, selector=LABEL_INSTANCE, metadata_only=True)
         names = {member.name for member in members.values()}
         return [
-            found
+            owned
             for obj in objects
-            if (found := _shared(kind, obj, self.namespace, names)) is not None
+            if (owned := _shared(kind, obj, self.namespace, names)) is not None
         ]
 
-    def _limit(self, folder: str, owned: dict[str, list[Found]]) -> None:
+    def _limit(self, folder: str, owned: dict[str, list[OwnedObject]]) -> None:
         """Leave out what would be too much; it is noted."""
         left = MOST_OBJECTS
-        for found in owned.values():
-            del found[left:]
-            left -= len(found)
+        for objects in owned.values():
+            del objects[left:]
+            left -= len(objects)
         if left <= 0:
             self.reader.fail(f"{folder}objects", f"only {MOST_OBJECTS} objects were read")
 
-    async def _whole(self, folder: str, found: Iterable[Found]) -> list[JsonObject]:
+    async def _whole(self, folder: str, owned: Iterable[OwnedObject]) -> list[JsonObject]:
         reads = [
             self.reader.find(
-                f"{folder}{list_name(one.kind)}",
-                one.kind,
-                one.name,
-                self.namespace if one.kind.namespaced else None,
+                f"{folder}{list_name(each.kind)}",
+                each.kind,
+                each.name,
+                self.namespace if each.kind.namespaced else None,
             )
-            for one in found
+            for each in owned
         ]
         return [obj for obj in await asyncio.gather(*reads) if obj is not None]
 
@@ -251,30 +255,30 @@ class FamilyReader:
         """Read what the pods of a member need, and note what does not exist."""
         have = {(obj["kind"], obj["metadata"]["name"]) for obj in member.objects}
         needed = {
-            one: str(pod["metadata"]["name"])
+            reference: str(pod["metadata"]["name"])
             for pod in member.pods
-            for one in references(pod)
-            if (one.kind.kind, one.name) not in have
+            for reference in references(pod)
+            if (reference.kind.kind, reference.name) not in have
         }
         failed = len(self.reader.failures)
         objects = await asyncio.gather(
             *(
                 self.reader.find(
-                    f"{member.folder}{list_name(one.kind)}",
-                    one.kind,
-                    one.name,
+                    f"{member.folder}{list_name(reference.kind)}",
+                    reference.kind,
+                    reference.name,
                     self.namespace,
                     metadata_only=bool(self.kinds),
                 )
-                for one in needed
+                for reference in needed
             )
         )
         unread = {failure.path for failure in self.reader.failures[failed:]}
         member.objects += [obj for obj in objects if obj is not None]
-        for (one, pod), obj in zip(needed.items(), objects, strict=True):
-            absent = obj is None and f"{member.folder}{list_name(one.kind)}.err" not in unread
-            if absent and not one.optional:
-                member.missing.append((pod, one))
+        for (reference, pod), obj in zip(needed.items(), objects, strict=True):
+            absent = obj is None and f"{member.folder}{list_name(reference.kind)}.err" not in unread
+            if absent and not reference.optional:
+                member.missing.append((pod, reference))
 
     async def _add_events(self, folder: str, members: list[Member]) -> None:
         events = await self.reader.list(f"{folder}eventlist", EVENTS, self.namespace)
@@ -296,21 +300,24 @@ def when(event: JsonObject) -> str:
     return str(moment or event["metadata"].get("creationTimestamp") or "")
 
 
-def _roots(instances: list[JsonObject], name: str) -> list[Names]:
+def _roots(listed: list[JsonObject], name: str) -> list[Names]:
     """Return the trees of an Instance, or of all that no other one owns."""
-    uids = {one["uid"] for one in instances}
+    uids = {metadata["uid"] for metadata in listed}
     roots = [
-        one
-        for one in instances
-        if (one["name"] == name if name else uids.isdisjoint(owners_of(one)))
+        metadata
+        for metadata in listed
+        if (metadata["name"] == name if name else uids.isdisjoint(owners_of(metadata)))
     ]
-    found = [Names(one["name"], family(one["uid"], instances)) for one in roots]
+    trees = [Names(metadata["name"], family(metadata["uid"], listed)) for metadata in roots]
     if name:
         # It may be readable although the list is not.
-        return found or [Names(name)]
+        return trees or [Names(name)]
     # Owner references that are written by hand can form a cycle, which has no root.
-    covered = {below.name for root in found for below in root.all()}
-    return [*found, *(Names(one["name"]) for one in instances if one["name"] not in covered)]
+    covered = {below.name for root in trees for below in root.all()}
+    return [
+        *trees,
+        *(Names(metadata["name"]) for metadata in listed if metadata["name"] not in covered),
+    ]
 
 
 def owners_of(metadata: JsonObject) -> set[str]:
@@ -325,18 +332,18 @@ def _operator_of(instance: JsonObject, version: JsonObject | None) -> str:
     return str(named.get("name") or label or "")
 
 
-def _shared(kind: Resource, obj: JsonObject, namespace: str, names: set[str]) -> Found | None:
+def _shared(kind: Resource, obj: JsonObject, namespace: str, names: set[str]) -> OwnedObject | None:
     """Return a cluster-scoped object that one of these Instances uses, as that one's own.
 
     Labels name the Instance without its namespace, so the annotation decides where there is one:
     otherwise the objects of other Instances of that name would be taken, too.
     """
-    found = Found.of(kind, obj)
-    users = [one.name for one in sharers(obj["metadata"]) if one.namespace == namespace]
+    owned = OwnedObject.of(kind, obj)
+    users = [sharer.name for sharer in sharers(obj["metadata"]) if sharer.namespace == namespace]
     if sharers(obj["metadata"]):
         mine = sorted(names.intersection(users))
-        return Found(kind, found.name, found.uid, (), mine[0]) if mine else None
-    return found if found.instance in names else None
+        return OwnedObject(kind, owned.name, owned.uid, (), mine[0]) if mine else None
+    return owned if owned.instance in names else None
 
 
 def list_name(kind: Resource) -> str:

@@ -33,18 +33,17 @@ def condition_of(status: JsonObject, kind: str, value: str) -> JsonObject:
     """Return the condition of a type if it has this value, else an empty one."""
     for condition in status.get("conditions") or []:
         if condition.get("type") == kind and condition.get("status") == value:
-            found: JsonObject = condition
-            return found
+            return dict(condition)
     return {}
 
 
 def because(obj: JsonObject) -> str:
     """Return reason and message of a status or condition behind a colon, as far as it has any."""
-    text = told(obj)
+    text = reason_and_message(obj)
     return f": {text}" if text else ""
 
 
-def told(obj: JsonObject) -> str:
+def reason_and_message(obj: JsonObject) -> str:
     """Return reason and message of a status, condition or event in one line."""
     text = " ".join(message_of(obj).split())
     text = text if len(text) <= _TEXT else f"{text[:_TEXT]}..."

@@ -13,8 +13,8 @@ from kubectl_kudo.diagnostics.finding import (
     condition_of,
     moment_of,
     name_of,
+    reason_and_message,
     shown,
-    told,
 )
 from kubectl_kudo.reading.explanations import waited_objects
 from kubectl_kudo.reading.instance_state import flags_of, is_suspended
@@ -116,8 +116,9 @@ def of_plans(
             f"plan {plan} is scheduled and has not started",
             "does the reconciler run?",
         )
-    for entry in entries if only is None else (one for one in entries if one["name"] == only):
-        yield from _of_plan(member, entry, now, patience, alone=only is not None)
+    for entry in entries:
+        if only in {None, entry["name"]}:
+            yield from _of_plan(member, entry, now, patience, alone=only is not None)
 
 
 def of_conditions(member: Member) -> Iterator[Finding]:
@@ -253,15 +254,18 @@ def of_objects(
         if obj["kind"] == JOBS.kind and condition_of(obj.get("status") or {}, "Complete", "True")
     }
     # That a Job which has succeeded needed several pods is nothing wrong.
-    for pod in (one for one in member.pods if done.isdisjoint(owners_of(one["metadata"]))):
+    pods = [pod for pod in member.pods if done.isdisjoint(owners_of(pod["metadata"]))]
+    for pod in pods:
         for finding in of_pod(pod, last_lines, now, patience=patience):
-            said = _warning(member, pod) if _PROBE in finding.text else ""
-            yield replace(finding, text=f"{finding.text}{said}")
+            event = _warning(member, pod) if _PROBE in finding.text else ""
+            yield replace(finding, text=f"{finding.text}{event}")
     for obj in member.objects:
-        yield from _of_held(obj)
+        held_up = held(obj["kind"], obj["metadata"])
+        if held_up is not None:
+            yield held_up
         for finding in of_object(obj):
-            known = _FAILED_CREATE in finding.text or obj["kind"] not in _CREATING
-            text = finding.text + ("" if known else _warning(member, obj))
+            has_reason = _FAILED_CREATE in finding.text or obj["kind"] not in _CREATING
+            text = finding.text + ("" if has_reason else _warning(member, obj))
             yield replace(finding, text=text, advice=_advice_on(text, member))
 
 
@@ -273,13 +277,6 @@ def _warning(member: Member, obj: JsonObject) -> str:
         if event.get("type") == "Warning" and (named.get("kind"), named.get("name")) == about:
             return because(event)
     return ""
-
-
-def _of_held(obj: JsonObject) -> Iterator[Finding]:
-    metadata = obj["metadata"]
-    finding = held(obj["kind"], metadata)
-    if finding is not None:
-        yield finding
 
 
 def held(kind: str, metadata: JsonObject) -> Finding | None:
@@ -317,13 +314,14 @@ def _of_pod(
 ) -> Iterator[Finding]:
     name, status = name_of(pod), pod.get("status") or {}
     subject = f"pod {name}"
-    age = _age(pod, now)
+    created = moment_of(pod["metadata"].get("creationTimestamp"))
+    age = now - created if created else None
     for condition in status.get("conditions") or []:
         unscheduled = condition.get("type") == "PodScheduled" and condition.get("status") == "False"
         if unscheduled:
-            yield Finding(subject, told(condition) or "is not scheduled")
+            yield Finding(subject, reason_and_message(condition) or "is not scheduled")
     lists = ("initContainerStatuses", "containerStatuses")
-    found = [
+    of_containers = [
         finding
         for each in lists
         for container in status.get(each) or []
@@ -334,9 +332,9 @@ def _of_pod(
             old=age is None or age > patience,
         )
     ]
-    if status.get("phase") == "Failed" and (told(status) or not found):
+    if status.get("phase") == "Failed" and (reason_and_message(status) or not of_containers):
         yield Finding(subject, f"has failed{because(status)}")
-    yield from found
+    yield from of_containers
 
 
 def _of_container(
@@ -368,15 +366,15 @@ def of_object(obj: JsonObject) -> Iterator[Finding]:
     kind, status = obj["kind"], obj.get("status") or {}
     subject = f"{kind.lower()} {name_of(obj)}"
     if kind in {DEPLOYMENTS.kind, STATEFUL_SETS.kind}:
-        wanted = (obj.get("spec") or {}).get("replicas", 1)
-        if status.get("readyReplicas", 0) < wanted:
-            text = f"{status.get('readyReplicas', 0)} of {wanted} pods are ready"
+        desired = (obj.get("spec") or {}).get("replicas", 1)
+        if status.get("readyReplicas", 0) < desired:
+            text = f"{status.get('readyReplicas', 0)} of {desired} pods are ready"
             failure = condition_of(status, "ReplicaFailure", "True")
             yield Finding(subject, text + because(failure))
     elif kind == DAEMON_SETS.kind:
-        wanted = status.get("desiredNumberScheduled", 0)
-        if status.get("numberReady", 0) < wanted:
-            yield Finding(subject, f"{status.get('numberReady', 0)} of {wanted} pods are ready")
+        desired = status.get("desiredNumberScheduled", 0)
+        if status.get("numberReady", 0) < desired:
+            yield Finding(subject, f"{status.get('numberReady', 0)} of {desired} pods are ready")
     elif kind == PERSISTENT_VOLUME_CLAIMS.kind and status.get("phase") not in {None, "Bound"}:
         yield Finding(subject, f"it is {status['phase']} and not Bound")
     elif kind == JOBS.kind and (failed := condition_of(status, "Failed", "True")):
@@ -392,12 +390,7 @@ def of_events(members: Iterable[Member], most: int = 10) -> Iterator[Finding]:
     for event in reversed(warnings):
         about = event.get("involvedObject") or {}
         subject = f"{str(about.get('kind')).lower()} {about.get('name')}"
-        text = f"event {told(event)}"
+        text = f"event {reason_and_message(event)}"
         if (subject, text) not in seen and len(seen) < most:
             seen.add((subject, text))
             yield Finding(subject, text)
-
-
-def _age(obj: JsonObject, now: datetime) -> timedelta | None:
-    created = moment_of(obj["metadata"].get("creationTimestamp"))
-    return now - created if created else None

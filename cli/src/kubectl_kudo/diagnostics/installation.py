@@ -91,18 +91,18 @@ class Installation:
 
 async def read_installation(reader: Reader, namespace: str) -> Installation:
     """Read KUDO in a namespace; in the one where it is found if that is empty."""
-    found = Installation()
-    found.version = await reader.attempt(f"{FOLDER}version", reader.client.server_version())
-    found.webhooks = await _webhooks(reader)
-    found.crds = await _crds(reader)
-    await _read_objects(reader, found, namespace, _LABELLED, _NAMED)
-    if not found.namespace:
-        return found
-    about = {(obj["kind"], obj["metadata"]["name"]) for obj in found.objects}
-    events = await reader.list(f"{FOLDER}eventlist", EVENTS, found.namespace)
-    found.events = [event for event in sorted(events, key=when) if _about(event) in about]
-    del found.events[:-_MOST_EVENTS]
-    return found
+    installation = Installation()
+    installation.version = await reader.attempt(f"{FOLDER}version", reader.client.server_version())
+    installation.webhooks = await _webhooks(reader)
+    installation.crds = await _crds(reader)
+    await _read_objects(reader, installation, namespace, _LABELLED, _NAMED)
+    if not installation.namespace:
+        return installation
+    about = {(obj["kind"], obj["metadata"]["name"]) for obj in installation.objects}
+    events = await reader.list(f"{FOLDER}eventlist", EVENTS, installation.namespace)
+    installation.events = [event for event in sorted(events, key=when) if _about(event) in about]
+    del installation.events[:-_MOST_EVENTS]
+    return installation
 
 
 async def read_services(reader: Reader, namespace: str) -> Installation:
@@ -112,9 +112,9 @@ async def read_services(reader: Reader, namespace: str) -> Installation:
         reader: Reads.
         namespace: Where they are; where they are found if that is empty.
     """
-    found = Installation(webhooks=await _webhooks(reader))
-    await _read_objects(reader, found, namespace, _SERVICES, _LEASE)
-    return found
+    installation = Installation(webhooks=await _webhooks(reader))
+    await _read_objects(reader, installation, namespace, _SERVICES, _LEASE)
+    return installation
 
 
 async def find_lease(reader: Reader) -> tuple[JsonObject | None, str] | None:
@@ -123,32 +123,33 @@ async def find_lease(reader: Reader) -> tuple[JsonObject | None, str] | None:
     None if it is not known where KUDO is, or whether there is a Lease: KUDO 0.19 has none.
     """
     webhooks = await _webhooks(reader)
-    if any(one["metadata"]["name"] == _ORIGINAL_CONFIGURATION for one in webhooks):
+    if any(obj["metadata"]["name"] == _ORIGINAL_CONFIGURATION for obj in webhooks):
         return None
     namespace = await _namespace(reader, webhooks)
     before = len(reader.failures)
-    found = await _named(reader, *_LEASE[0], namespace) if namespace else []
+    leases = await _named(reader, *_LEASE[0], namespace) if namespace else []
+    # A Lease that may not be read is not known to be missing.
     if not namespace or len(reader.failures) > before:
         return None
-    return next(iter(found), None), namespace
+    return next(iter(leases), None), namespace
 
 
 async def _read_objects(
     reader: Reader,
-    found: Installation,
+    installation: Installation,
     namespace: str,
     labelled: Iterable[Resource],
     named: Iterable[tuple[Resource, str]],
 ) -> None:
-    found.namespace = namespace or await _namespace(reader, found.webhooks)
-    if found.namespace:
-        found.objects = await _objects(reader, found.namespace, labelled, named)
+    installation.namespace = namespace or await _namespace(reader, installation.webhooks)
+    if installation.namespace:
+        installation.objects = await _objects(reader, installation.namespace, labelled, named)
     else:
         reader.fail(
             f"{FOLDER}namespace",
             "kudo system namespace not found: name it with --kudo-namespace",
         )
-    found.unread = frozenset(
+    installation.unread = frozenset(
         failure.path.removeprefix(FOLDER).removesuffix(".err")
         for failure in reader.failures
         if failure.path.startswith(FOLDER)
@@ -160,27 +161,25 @@ async def _webhooks(reader: Reader) -> list[JsonObject]:
     lists = await asyncio.gather(
         *(reader.list(f"{FOLDER}{name}webhooks", kind) for kind, name in names.items())
     )
-    return [obj for found in lists for obj in found if _is_ours(obj)]
-
-
-def _is_ours(configuration: JsonObject) -> bool:
-    metadata = configuration["metadata"]
     label, _, value = _OURS.partition("=")
-    named = metadata["name"] in _CONFIGURATIONS
-    return named or (metadata.get("labels") or {}).get(label) == value
+    # The name, too: who restored a configuration from a backup may have lost its labels.
+    return [
+        obj
+        for page in lists
+        for obj in page
+        if obj["metadata"]["name"] in _CONFIGURATIONS
+        or (obj["metadata"].get("labels") or {}).get(label) == value
+    ]
 
 
 async def _crds(reader: Reader) -> list[JsonObject]:
-    found = await asyncio.gather(*(reader.find(f"{FOLDER}crds", CRDS, one.name) for one in DEFINED))
-    return [_without_schemas(crd) for crd in found if crd is not None]
-
-
-def _without_schemas(crd: JsonObject) -> JsonObject:
-    versions = [
-        {key: value for key, value in version.items() if key != "schema"}
-        for version in crd["spec"].get("versions") or []
-    ]
-    return {**crd, "spec": {**crd["spec"], "versions": versions}}
+    reads = (reader.find(f"{FOLDER}crds", CRDS, kind.name) for kind in DEFINED)
+    crds = [crd for crd in await asyncio.gather(*reads) if crd is not None]
+    for crd in crds:
+        # Schemas are those of a release, and long.
+        for version in crd["spec"].get("versions") or []:
+            version.pop("schema", None)
+    return crds
 
 
 async def _namespace(reader: Reader, webhooks: Iterable[JsonObject]) -> str:
@@ -196,9 +195,9 @@ async def _namespace(reader: Reader, webhooks: Iterable[JsonObject]) -> str:
                 return str(service["namespace"])
     for kind, selector in ((DEPLOYMENTS, _OURS), (STATEFUL_SETS, _ORIGINAL)):
         path = f"{FOLDER}namespace"
-        found = await reader.list(path, kind, selector=selector, metadata_only=True)
-        if found:
-            return str(found[0]["metadata"]["namespace"])
+        services = await reader.list(path, kind, selector=selector, metadata_only=True)
+        if services:
+            return str(services[0]["metadata"]["namespace"])
     usual = await reader.find(f"{FOLDER}namespace", NAMESPACES, DEFAULT_NAMESPACE)
     return DEFAULT_NAMESPACE if usual is not None else ""
 
@@ -213,13 +212,13 @@ async def _objects(
         *(_labelled(reader, kind, namespace) for kind in labelled),
         *(_named(reader, kind, name, namespace) for kind, name in named),
     )
-    return [obj for found in lists for obj in found]
+    return [obj for page in lists for obj in page]
 
 
 async def _labelled(reader: Reader, kind: Resource, namespace: str) -> list[JsonObject]:
     path = f"{FOLDER}{kind.kind.lower()}list"
-    found = await reader.list(path, kind, namespace, selector=_OURS)
-    return found or await reader.list(path, kind, namespace, selector=_ORIGINAL)
+    objects = await reader.list(path, kind, namespace, selector=_OURS)
+    return objects or await reader.list(path, kind, namespace, selector=_ORIGINAL)
 
 
 async def _named(reader: Reader, kind: Resource, name: str, namespace: str) -> list[JsonObject]:

@@ -4,6 +4,7 @@ import base64
 import binascii
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -31,15 +32,21 @@ _VERSION: Final = 0xA0
 _FIELDS_BEFORE_VALIDITY: Final = 3
 """Serial number, signature algorithm, issuer."""
 _UTC_TIME: Final = 0x17
+SOON: Final = timedelta(days=7)
+_SERVICES: Final = ("kudo-webhook", "kudo-reconciler")
+_CONFIGURATIONS: Final = frozenset({"mutatingwebhooks", "validatingwebhooks"})
+"""Files of webhook configurations."""
 
 
 def expiries(pem: str) -> tuple[datetime, ...]:
     """Return until when each certificate of a PEM text is valid; unreadable ones are left out."""
-    found = (_expiry(match[1]) for match in _PEM.finditer(pem))
-    return tuple(moment for moment in found if moment is not None)
+    moments = (_expiry(match[1]) for match in _PEM.finditer(pem))
+    return tuple(moment for moment in moments if moment is not None)
 
 
 def _expiry(text: str) -> datetime | None:
+    # The command line depends on no library for certificates, which takes long to import. Of DER
+    # only the tag and the length of each value are read.
     try:
         certificate = _content(base64.b64decode(text))
         fields = list(_values(_content(certificate)))
@@ -78,30 +85,24 @@ def _values(der: bytes) -> Iterator[tuple[int, bytes]]:
         at = begin + length
 
 
-SOON: Final = timedelta(days=7)
-_SERVICES: Final = ("kudo-webhook", "kudo-reconciler")
-_CONFIGURATIONS: Final = frozenset({"mutatingwebhooks", "validatingwebhooks"})
-"""Files of webhook configurations."""
-
-
 def of_installation(
-    found: Installation, expiries: Sequence[datetime], now: datetime
+    installation: Installation, expiries: Sequence[datetime], now: datetime
 ) -> Iterator[Finding]:
     """Yield what looks wrong with KUDO itself.
 
     Args:
-        found: What was read of it.
+        installation: What was read of it.
         expiries: Until when the certificates of the webhook are valid.
         now: The time.
     """
-    yield from _of_crds(found.crds)
-    yield from _of_webhooks(found)
-    if not found.namespace:
+    yield from _of_crds(installation.crds)
+    yield from _of_webhooks(installation)
+    if not installation.namespace:
         return
-    no_leader = of_lease(next(iter(found.of(LEASES)), None), found.namespace, now)
-    is_known = "leaselist" not in found.unread
-    yield from _of_services(found, leads=is_known and no_leader is None)
-    if no_leader and is_known and not _is_original(found):
+    no_leader = of_lease(next(iter(installation.of(LEASES)), None), installation.namespace, now)
+    is_known = "leaselist" not in installation.unread
+    yield from _of_services(installation, leads=is_known and no_leader is None)
+    if no_leader and is_known and not _is_original(installation):
         yield no_leader
     for moment in expiries:
         if moment < now + SOON:
@@ -116,7 +117,9 @@ def of_installation(
 def _of_crds(crds: list[JsonObject]) -> Iterator[Finding]:
     served = {
         name_of(crd): {
-            one["name"] for one in crd["spec"].get("versions") or [] if one.get("served")
+            version["name"]
+            for version in crd["spec"].get("versions") or []
+            if version.get("served")
         }
         for crd in crds
     }
@@ -132,32 +135,37 @@ def _of_crds(crds: list[JsonObject]) -> Iterator[Finding]:
             yield Finding(f"CRD {name_of(crd)}", f"is not established{because(failed)}")
 
 
-def _of_webhooks(found: Installation) -> Iterator[Finding]:
-    if found.namespace and not found.webhooks and not found.unread & _CONFIGURATIONS:
+def _of_webhooks(installation: Installation) -> Iterator[Finding]:
+    if (
+        installation.namespace
+        and not installation.webhooks
+        and not installation.unread & _CONFIGURATIONS
+    ):
         yield Finding(
             "the webhook",
             "no webhook configuration was found: changes are checked by the reconciler alone",
             "restart the webhook, which registers itself, or restore the configuration: "
             "`kubectl kudo init --upgrade`",
         )
-    for configuration in found.webhooks:
+    for configuration in installation.webhooks:
         subject = f"{configuration['kind']} {name_of(configuration)}"
         hooks = configuration.get("webhooks") or []
         if not hooks:
             text = "has no webhooks: the webhook service has not registered itself"
-            yield Finding(subject, text, _pods(found.namespace))
+            yield Finding(subject, text, _pods(installation.namespace))
         if any(not (hook.get("clientConfig") or {}).get("caBundle") for hook in hooks):
             text = "has no caBundle: the API server cannot call the webhook"
-            yield Finding(subject, text, _pods(found.namespace))
+            yield Finding(subject, text, _pods(installation.namespace))
     slices = [
-        one
-        for one in found.of(ENDPOINT_SLICES)
-        if (one["metadata"].get("labels") or {}).get("kubernetes.io/service-name") == _SERVICES[0]
+        obj
+        for obj in installation.of(ENDPOINT_SLICES)
+        if (obj["metadata"].get("labels") or {}).get("kubernetes.io/service-name") == _SERVICES[0]
     ]
+    # An unknown `ready` counts as true: so the API says, and so kube-proxy does.
     ready = [
         endpoint
-        for one in slices
-        for endpoint in one.get("endpoints") or []
+        for obj in slices
+        for endpoint in obj.get("endpoints") or []
         if (endpoint.get("conditions") or {}).get("ready") is not False
     ]
     if slices and not ready:
@@ -165,7 +173,7 @@ def _of_webhooks(found: Installation) -> Iterator[Finding]:
             "service kudo-webhook",
             "has no ready endpoint",
             f"every change of an Instance is refused until a pod of the webhook is ready: "
-            f"{_pods(found.namespace)}",
+            f"{_pods(installation.namespace)}",
         )
 
 
@@ -173,28 +181,33 @@ def _pods(namespace: str) -> str:
     return f"see its pods: `kubectl get pods -n {namespace}`"
 
 
-def _workloads(found: Installation) -> dict[str, JsonObject]:
-    return {name_of(obj): obj for obj in (*found.of(DEPLOYMENTS), *found.of(STATEFUL_SETS))}
+def _workloads(installation: Installation) -> dict[str, JsonObject]:
+    return {
+        name_of(obj): obj
+        for obj in (*installation.of(DEPLOYMENTS), *installation.of(STATEFUL_SETS))
+    }
 
 
-def _is_original(found: Installation) -> bool:
+def _is_original(installation: Installation) -> bool:
     """Return whether it is KUDO 0.19, which has one service and no Lease."""
-    return any(name not in _SERVICES for name in _workloads(found))
+    return any(name not in _SERVICES for name in _workloads(installation))
 
 
-def _of_services(found: Installation, *, leads: bool) -> Iterator[Finding]:
-    workloads = _workloads(found)
+def _of_services(installation: Installation, *, leads: bool) -> Iterator[Finding]:
+    workloads = _workloads(installation)
     # Services that run outside of the cluster have no Deployments: their work shows that they run.
     by_url = any(
         (hook.get("clientConfig") or {}).get("url")
-        for configuration in found.webhooks
+        for configuration in installation.webhooks
         for hook in configuration.get("webhooks") or []
     )
     runs = dict(zip(_SERVICES, (by_url, leads), strict=True))
-    looked_for = not _is_original(found) and "deploymentlist" not in found.unread
+    looked_for = not _is_original(installation) and "deploymentlist" not in installation.unread
     for name in _SERVICES if looked_for else ():
         if name not in workloads and not runs[name]:
-            yield Finding(f"deployment {name}", f"was not found in namespace {found.namespace}")
+            yield Finding(
+                f"deployment {name}", f"was not found in namespace {installation.namespace}"
+            )
     for obj in workloads.values():
         yield from of_object(obj)
 
@@ -223,34 +236,32 @@ def of_lease(lease: JsonObject | None, namespace: str, now: datetime) -> Finding
     return Finding(f"lease {LEASE}", text, _pods(namespace), stops=True)
 
 
-def until_when_valid(found: Installation) -> list[datetime]:
+def until_when_valid(installation: Installation) -> list[datetime]:
     """Return until when the certificates of the webhook are valid."""
-    return [moment for text in certificates(found) for moment in expiries(text)]
+    return [moment for text in certificates(installation) for moment in expiries(text)]
 
 
-def certificates(found: Installation) -> list[str]:
+def certificates(installation: Installation) -> list[str]:
     """Return the PEM texts in which the certificates of the webhook are."""
     secrets = [
         (obj.get("data") or {}).get(key)
-        for obj in found.of(SECRETS)
+        for obj in installation.of(SECRETS)
         for key in ("tls.crt", "ca.crt")
     ]
     bundles = [
         (hook.get("clientConfig") or {}).get("caBundle")
-        for configuration in found.webhooks
+        for configuration in installation.webhooks
         for hook in configuration.get("webhooks") or []
     ]
-    return [pem for text in (*secrets, *bundles) if text and (pem := _decoded(str(text)))]
-
-
-def _decoded(text: str) -> str:
-    try:
-        return base64.b64decode(text).decode()
-    except (binascii.Error, ValueError):
-        return ""
+    texts: list[str] = []
+    for text in filter(None, (*secrets, *bundles)):
+        # What is no Base64 text was written by hand, and is no certificate.
+        with suppress(binascii.Error, ValueError):
+            texts.append(base64.b64decode(str(text)).decode())
+    return [*filter(None, texts)]
 
 
 async def nobody_leads(client: Client, now: datetime) -> bool:
     """Return whether no reconciler holds the Lease; False also if that cannot be read."""
-    found = await find_lease(Reader(client))
-    return found is not None and of_lease(*found, now) is not None
+    lease = await find_lease(Reader(client))
+    return lease is not None and of_lease(*lease, now) is not None

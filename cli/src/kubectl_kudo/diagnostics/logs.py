@@ -80,9 +80,17 @@ class LogWriter:
             self.reader.fail(path, "left out: the logs before it have all bytes that are allowed")
             return
         metadata = log.pod["metadata"]
-        query = {"container": log.container, "timestamps": "true"} | self._amount()
-        query |= {"previous": "true"} if log.previous else {}
+        query = {
+            "container": log.container,
+            "timestamps": "true",
+            # The last lines, since those are wanted: `limitBytes` alone would give the first ones.
+            "tailLines": str(max(100, self.limit // _SHORTEST_LINE)),
+            "limitBytes": str(self.limit * _SENT_AT_MOST),
+            **({"sinceSeconds": str(self.since)} if self.since else {}),
+            **({"previous": "true"} if log.previous else {}),
+        }
         address = PODS.path(metadata["namespace"], metadata["name"], "log")
+        # Several logs are written at a time: each holds its share until its length is known.
         self.left -= allowed
         written = await self._stream(path, f"{path}.gz", address, query, allowed)
         self.left += allowed - min(written, allowed)
@@ -90,14 +98,6 @@ class LogWriter:
     async def write_metrics(self, path: str, address: str) -> None:
         """Write what a service answers at an address that the API server reaches."""
         await self._stream(path, f"{path}.txt.gz", address, {}, METRICS_LIMIT)
-
-    def _amount(self) -> dict[str, str]:
-        # The last lines, since those are wanted: `limitBytes` alone would give the first ones.
-        amount = {
-            "tailLines": str(max(100, self.limit // _SHORTEST_LINE)),
-            "limitBytes": str(self.limit * _SENT_AT_MOST),
-        }
-        return amount | ({"sinceSeconds": str(self.since)} if self.since else {})
 
     async def _stream(
         self, path: str, file: str, address: str, query: dict[str, str], limit: int
@@ -119,10 +119,10 @@ class LogWriter:
     async def _copy(
         self, address: str, query: dict[str, str], log: LogFile, last: deque[str]
     ) -> None:
-        known, lines = self.redactor.known, Lines()
+        secrets, lines = self.redactor.known, Lines()
         async with self.reader.client.text(address, query=query) as chunks:
-            async for block in blocks_of(chunks, overlap=known.longest):
-                for line in known.replace(block).split("\n"):
+            async for block in blocks_of(chunks, overlap=secrets.longest):
+                for line in secrets.replace(block).split("\n"):
                     shown = lines.redact(line)
                     last.append(shown)
                     log.write(f"{shown}\n".encode())
@@ -141,7 +141,10 @@ async def blocks_of(chunks: AsyncIterable[bytes], *, overlap: int) -> AsyncItera
     lines: list[str] = []
     size = 0
     async for line in lines_of(chunks):
-        lines.append(_cut(line, overlap))
+        if len(line) > LONGEST_LINE:
+            beginning = line[: max(0, LONGEST_LINE - overlap)]
+            line = f"{beginning}... (the rest of the line is left out)"
+        lines.append(line)
         size += len(lines[-1])
         if size >= _BLOCK:
             yield "\n".join(lines)
@@ -165,12 +168,6 @@ async def lines_of(chunks: AsyncIterable[bytes]) -> AsyncIterator[str]:
         yield rest.decode("utf-8", "replace")
 
 
-def _cut(line: str, overlap: int) -> str:
-    if len(line) <= LONGEST_LINE:
-        return line
-    return f"{line[: max(0, LONGEST_LINE - overlap)]}... (the rest of the line is left out)"
-
-
 def logs_of(pod: JsonObject, folder: str) -> Iterator[Log]:
     """Yield the logs that the containers of a pod have, by their status.
 
@@ -180,7 +177,7 @@ def logs_of(pod: JsonObject, folder: str) -> Iterator[Log]:
     """
     status = pod.get("status") or {}
     lists = ("initContainerStatuses", "containerStatuses", "ephemeralContainerStatuses")
-    states = {one.get("name"): one for name in lists for one in status.get(name) or []}
+    states = {state.get("name"): state for name in lists for state in status.get(name) or []}
     for container in containers(pod):
         name = str(container.get("name"))
         path = f"{folder}{file_name(name)}"

@@ -11,7 +11,7 @@ from kudo.api.names import LABEL_INSTANCE
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class OwnedObject:
     """An object, before it is read.
 
     Attributes:
@@ -29,7 +29,7 @@ class Found:
     instance: str = ""
 
     @classmethod
-    def of(cls, kind: Resource, obj: JsonObject) -> "Found":
+    def of(cls, kind: Resource, obj: JsonObject) -> "OwnedObject":
         """Return what the metadata of an object says."""
         metadata = obj["metadata"]
         owners = metadata.get("ownerReferences") or []
@@ -42,7 +42,9 @@ class Found:
         )
 
 
-def owned_by(instances: Mapping[str, str], objects: Iterable[Found]) -> dict[str, list[Found]]:
+def owned_by(
+    instances: Mapping[str, str], objects: Iterable[OwnedObject]
+) -> dict[str, list[OwnedObject]]:
     """Return the objects of each Instance, by its uid.
 
     An object that an Instance owns over any number of levels is its own, and one that its label
@@ -52,30 +54,30 @@ def owned_by(instances: Mapping[str, str], objects: Iterable[Found]) -> dict[str
         instances: Names of the Instances by their uids.
         objects: All objects of their namespace, without Instances.
     """
-    by_owner: dict[str, list[Found]] = defaultdict(list)
-    by_label: dict[str, list[Found]] = defaultdict(list)
-    for found in objects:
-        for owner in found.owners:
-            by_owner[owner].append(found)
-        if found.instance:
-            by_label[found.instance].append(found)
+    by_owner: dict[str, list[OwnedObject]] = defaultdict(list)
+    by_label: dict[str, list[OwnedObject]] = defaultdict(list)
+    for obj in objects:
+        for owner in obj.owners:
+            by_owner[owner].append(obj)
+        if obj.instance:
+            by_label[obj.instance].append(obj)
     taken: set[str] = set()
-    owned: dict[str, list[Found]] = {}
+    owned: dict[str, list[OwnedObject]] = {}
     for uid, name in instances.items():
         owned[uid] = list(_below([*by_owner[uid], *by_label[name]], by_owner, taken))
     return owned
 
 
 def _below(
-    first: list[Found], by_owner: Mapping[str, list[Found]], taken: set[str]
-) -> Iterator[Found]:
+    first: list[OwnedObject], by_owner: Mapping[str, list[OwnedObject]], taken: set[str]
+) -> Iterator[OwnedObject]:
     queue = first
     while queue:
-        found = queue.pop(0)
-        if found.uid not in taken:  # owner references that are written by hand can form a cycle
-            taken.add(found.uid)
-            yield found
-            queue = [*queue, *by_owner.get(found.uid, ())]
+        obj = queue.pop(0)
+        if obj.uid not in taken:  # owner references that are written by hand can form a cycle
+            taken.add(obj.uid)
+            yield obj
+            queue = [*queue, *by_owner.get(obj.uid, ())]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,26 +98,26 @@ class Reference:
 def references(pod: JsonObject) -> frozenset[Reference]:
     """Return the ConfigMaps, Secrets, claims and the ServiceAccount that a pod names."""
     spec = pod.get("spec") or {}
-    found = {_reference(SERVICE_ACCOUNTS, {"name": spec.get("serviceAccountName")})}
-    found |= {_reference(SECRETS, one) for one in spec.get("imagePullSecrets") or []}
+    needed = {_reference(SERVICE_ACCOUNTS, {"name": spec.get("serviceAccountName")})}
+    needed |= {_reference(SECRETS, secret) for secret in spec.get("imagePullSecrets") or []}
     for volume in spec.get("volumes") or []:
-        found |= set(_of_volume(volume))
+        needed |= set(_of_volume(volume))
     for container in containers(pod):
         for source in container.get("envFrom") or []:
-            found |= {_reference(CONFIG_MAPS, source.get("configMapRef"))}
-            found |= {_reference(SECRETS, source.get("secretRef"))}
+            needed |= {_reference(CONFIG_MAPS, source.get("configMapRef"))}
+            needed |= {_reference(SECRETS, source.get("secretRef"))}
         for variable in container.get("env") or []:
             source = variable.get("valueFrom") or {}
-            found |= {_reference(CONFIG_MAPS, source.get("configMapKeyRef"))}
-            found |= {_reference(SECRETS, source.get("secretKeyRef"))}
-    return frozenset(one for one in found if one is not None)
+            needed |= {_reference(CONFIG_MAPS, source.get("configMapKeyRef"))}
+            needed |= {_reference(SECRETS, source.get("secretKeyRef"))}
+    return frozenset(reference for reference in needed if reference is not None)
 
 
 def containers(pod: JsonObject) -> list[JsonObject]:
     """Return all containers of a pod, in the order in which they start."""
     spec = pod.get("spec") or {}
     lists = ("initContainers", "containers", "ephemeralContainers")
-    return [one for name in lists for one in spec.get(name) or []]
+    return [container for name in lists for container in spec.get(name) or []]
 
 
 def _of_volume(volume: JsonObject) -> Iterator[Reference | None]:

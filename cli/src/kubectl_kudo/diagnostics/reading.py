@@ -87,13 +87,13 @@ class Reader:
 
         async def look() -> JsonObject | None:
             try:
-                found = await self.client.get(
+                obj = await self.client.get(
                     kind, name, namespace=namespace, metadata_only=metadata_only
                 )
             except NotFound:
                 return None
             # Of metadata alone the API server names another kind.
-            return {**found, "apiVersion": kind.api_version, "kind": kind.kind}
+            return {**obj, "apiVersion": kind.api_version, "kind": kind.kind}
 
         return await self.attempt(path, look())
 
@@ -107,7 +107,7 @@ class Reader:
         metadata_only: bool = False,
     ) -> list[JsonObject]:
         """Return objects, without managedFields; none if they cannot be read, which is noted."""
-        found: list[JsonObject] = []
+        objects: list[JsonObject] = []
 
         async def read() -> None:
             pages = self.client.pages(
@@ -118,13 +118,14 @@ class Reader:
                 transform=_slim,
             )
             async for page in pages:
-                found.extend(page.items)
-                if len(found) >= MOST_OF_A_KIND:
-                    self.fail(path, f"only the first {len(found)} objects were looked at")
+                objects.extend(page.items)
+                if len(objects) >= MOST_OF_A_KIND:
+                    self.fail(path, f"only the first {len(objects)} objects were looked at")
                     return
 
+        # A later page may fail: what came before it is worth having.
         await self.attempt(path, read())
-        return found
+        return objects
 
 
 def _slim(obj: JsonObject) -> JsonObject:

@@ -22,7 +22,7 @@ from kubectl_kudo.diagnostics.finding import Finding
 from kubectl_kudo.diagnostics.installation import Installation
 from kubectl_kudo.diagnostics.installation_findings import expiries
 from kubectl_kudo.diagnostics.logs import LONGEST_LINE, blocks_of, lines_of, logs_of
-from kubectl_kudo.diagnostics.owned import Found, owned_by, references
+from kubectl_kudo.diagnostics.owned import OwnedObject, owned_by, references
 from kubectl_kudo.diagnostics.reading import Failure
 from kubeio.kinds import CONFIG_MAPS, PODS, REPLICA_SETS
 
@@ -101,8 +101,8 @@ async def test_of_an_endless_line_little_is_in_memory() -> None:
 # Objects
 
 
-def found(name: str, *owners: str, instance: str = "") -> Found:
-    return Found(CONFIG_MAPS, name, f"uid-{name}", owners, instance)
+def found(name: str, *owners: str, instance: str = "") -> OwnedObject:
+    return OwnedObject(CONFIG_MAPS, name, f"uid-{name}", owners, instance)
 
 
 def test_objects_below_objects_belong_to_the_instance() -> None:
@@ -491,5 +491,9 @@ def test_what_cannot_be_read_of_kudo_itself_is_told_first() -> None:
 def test_kinds_are_those_of_the_api() -> None:
     metadata = {"name": "a", "uid": "u", "ownerReferences": [{"uid": "o"}]}
     labelled = {**metadata, "labels": {"kudo.dev/instance": "tea"}}
-    assert Found.of(PODS, {"metadata": labelled}) == Found(PODS, "a", "u", ("o",), "tea")
-    assert Found.of(REPLICA_SETS, {"metadata": {"name": "b"}}) == Found(REPLICA_SETS, "b", "")
+    assert OwnedObject.of(PODS, {"metadata": labelled}) == OwnedObject(
+        PODS, "a", "u", ("o",), "tea"
+    )
+    assert OwnedObject.of(REPLICA_SETS, {"metadata": {"name": "b"}}) == OwnedObject(
+        REPLICA_SETS, "b", ""
+    )
