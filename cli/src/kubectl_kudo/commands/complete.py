@@ -9,7 +9,7 @@ a shell has no place to show it.
 import os
 import signal
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from kubectl_kudo.completion.line import Expected, Line, NameKind, of_argument, of_flag, read
@@ -56,7 +56,10 @@ class Answer:
 
 def complete(root: Group, argv: Sequence[str]) -> None:
     """Print the answer to a command line that begins with one of `COMMANDS`."""
-    _limit_time()
+    if sys.argv[1:2] and sys.argv[1] in COMMANDS:  # this process was started to complete a word
+        # A signal, since a timeout of asyncio does not end a look-up of a name in a thread.
+        signal.signal(signal.SIGALRM, _give_up)
+        signal.setitimer(signal.ITIMER_REAL, _SECONDS)
     try:
         answer = answer_to(root, argv[1:])
     except Exception as error:
@@ -69,13 +72,6 @@ def complete(root: Group, argv: Sequence[str]) -> None:
         more = f"\t{word(candidate.description)}" if described and candidate.description else ""
         print(word(candidate.word) + more)
     print(f":{answer.directive}")
-
-
-def _limit_time() -> None:
-    """End this process after some seconds, if it was started to complete a word."""
-    if sys.argv[1:2] and sys.argv[1] in COMMANDS:
-        signal.signal(signal.SIGALRM, _give_up)
-        signal.setitimer(signal.ITIMER_REAL, _SECONDS)
 
 
 def _give_up(*_: object) -> None:
@@ -97,8 +93,9 @@ def answer_to(root: Group, words: Sequence[str]) -> Answer:
     if line is None:
         return Answer()
     answer = _answer(line, current)
-    fitting = [one for one in answer.candidates if one.word.startswith(current)]
-    more = NO_SPACE if fitting and all(one.word.endswith("=") for one in fitting) else 0
+    fitting = [each for each in answer.candidates if each.word.startswith(current)]
+    # After `replicas=` the value follows at once.
+    more = NO_SPACE if fitting and all(each.word.endswith("=") for each in fitting) else 0
     return Answer(fitting, answer.directive | more)
 
 
@@ -112,7 +109,8 @@ def _answer(line: Line, current: str) -> Answer:
             return _after(f"{name}=", _values(line, of_flag(_name(line), flag), value))
         return Answer(list(_flags(line)))
     if isinstance(line.node, Group):
-        return Answer(list(_members(line.node)))
+        members = line.node.members.items()
+        return Answer([Candidate(name, member.summary) for name, member in members])
     expected = of_argument(line.node, len(line.arguments))
     return _values(line, expected, current)
 
@@ -122,13 +120,8 @@ def _name(line: Line) -> str:
 
 
 def _after(prefix: str, answer: Answer) -> Answer:
-    candidates = [Candidate(prefix + one.word, one.description) for one in answer.candidates]
+    candidates = [Candidate(prefix + each.word, each.description) for each in answer.candidates]
     return Answer(candidates, answer.directive)
-
-
-def _members(group: Group) -> Iterator[Candidate]:
-    for name, member in group.members.items():
-        yield Candidate(name, member.summary)
 
 
 def _flags(line: Line) -> Iterator[Candidate]:
@@ -142,7 +135,7 @@ def _values(line: Line, expected: Expected, current: str) -> Answer:
     if expected is None:
         return Answer()
     if isinstance(expected, tuple):
-        return Answer(_words(expected))
+        return Answer([Candidate(word) for word in expected])
     if expected in _BY_FILES:
         return Answer(directive=_BY_FILES[expected])
     if expected is NameKind.PACKAGE and current.startswith((".", "/", "~")):
@@ -152,9 +145,5 @@ def _values(line: Line, expected: Expected, current: str) -> Answer:
     from kubectl_kudo.completion.names import names
 
     directive = 0 if expected is NameKind.PACKAGE else NO_FILES
-    found = names(expected, line, current, without=frozenset(line.arguments))
-    return Answer([Candidate(*one) for one in found], directive)
-
-
-def _words(words: Iterable[str]) -> list[Candidate]:
-    return [Candidate(word) for word in words]
+    items = names(expected, line, current, without=frozenset(line.arguments))
+    return Answer([Candidate(*item) for item in items], directive)

@@ -46,17 +46,15 @@ async def _describe(session: Session, name: str, output: str) -> None:
         CliError: there is none of that name.
     """
     instance = await session.existing_instance(name)
-    version, children, found = await asyncio.gather(
+    version, children, owned = await asyncio.gather(
         session.version_of(instance),
         members_below(session, instance),
         objects_of(session, instance),
     )
-    uids = {str(obj.metadata.get("uid")) for obj in found.objects}
+    uids = {str(obj.metadata.get("uid")) for obj in owned.objects}
     events, all_read = await recent_events(session, instance, uids)
-    unlisted = found.unlisted if all_read else ("events", *found.unlisted)
-    description = Description(
-        instance, version, children, found.objects, tuple(events), tuple(unlisted)
-    )
+    unlisted = owned.unlisted if all_read else ("events", *owned.unlisted)
+    description = Description(instance, version, children, owned.objects, tuple(events), unlisted)
     if output:
         print(one(description.to_data(), output), end="")
     else:

@@ -205,41 +205,41 @@ async def install(session: Session, args: Args, located: Located, values: dict[s
     """Check everything, create what is missing and, if wanted, wait for the deployment."""
     resolution = await with_dependencies(session, args, located)
     install_set = install_set_of(resolution, session.namespace)
-    before = await _existing(session, args, install_set)
-    if before is not None:
-        check_same_account(args, before)
-        verify_before_install(args, located, resolution)
-        giving = await _giving_to_existing(session, args, install_set, before, values)
-        await bring_to(session, args, install_set, before, values, giving)
-        return
-    instance = None if args.skip_instance else _instance(args, install_set, values)
+    if args.upgrade and not args.skip_instance:
+        name = args.instance or install_set.root.instance.metadata.name
+        before = await session.instance(name)
+        if before is not None:
+            check_same_account(args, before)
+            verify_before_install(args, located, resolution)
+            giving = await _giving_to_existing(session, args, install_set, before, values)
+            await bring_to(session, args, install_set, before, values, giving)
+            return
+    instance = None
+    if not args.skip_instance:
+        instance = with_account(args, checked_instance(install_set, args.instance, values))
     verify_before_install(args, located, resolution)
     namespace = await _namespace(session, args, resolution, install_set, instance, values)
-    found = await find_installed(session, install_set, replace=args.replace_version)
-    await check_replaceable(session, found.replaced, None)
-    if instance is not None:
-        await check_absent(session, instance["metadata"]["name"])
+    installed = await find_installed(session, install_set, replace=args.replace_version)
+    await check_replaceable(session, installed.replaced, None)
     create = None
     if instance is not None:
+        await check_absent(session, instance["metadata"]["name"])
         create = await _creation(session, args, install_set, instance)
-    installation = Installation(session, install_set, found, namespace=namespace)
+    # Nothing is written before here: what is denied leaves nothing behind.
+    installation = Installation(session, install_set, installed, namespace=namespace)
     created = await installation.run(create)
     session.report.show_all(session.writes.objects)
     if created is not None and args.wait and not session.report.dry:
         await wait_until_deployed(session, created, args.wait_time, operators=installation.created)
 
 
-def _instance(args: Args, install_set: InstallSet, values: dict[str, str]) -> JsonObject:
-    return with_account(args, checked_instance(install_set, args.instance, values))
-
-
 async def _creation(
     session: Session, args: Args, install_set: InstallSet, instance: JsonObject
 ) -> Callable[[], Awaitable[JsonObject]]:
     """Return what creates the Instance, and before it its account if that is wanted."""
-    version, known = install_set.root.operator_version, versions_of(install_set)
-    await check_strict(session, args, instance, known)
-    giving = await giving_of(session, args, version, instance, known)
+    version, new = install_set.root.operator_version, versions_of(install_set)
+    await check_strict(session, args, instance, new)
+    giving = await giving_of(session, args, version, instance, new)
     if giving is None:
         return partial(create_instance, session, instance)
     if not args.create_namespace:  # nothing can be tried in a namespace that does not exist
@@ -267,13 +267,6 @@ async def _giving_to_existing(
     if giving is not None:
         await giving.check()
     return giving
-
-
-async def _existing(session: Session, args: Args, install_set: InstallSet) -> JsonObject | None:
-    """Return the Instance that `--upgrade` changes; None if there is none."""
-    if not args.upgrade or args.skip_instance:
-        return None
-    return await session.instance(args.instance or install_set.root.instance.metadata.name)
 
 
 async def _namespace(

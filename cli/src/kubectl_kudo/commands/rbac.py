@@ -224,7 +224,7 @@ def _check_flags(args: Args) -> None:
 
 
 def _print(args: Args, owner: Owner, rights: Rights) -> None:
-    notes = (*rights.notes, *(f"lets the account get more: {one}" for one in escalations(rights)))
+    notes = (*rights.notes, *(f"lets the account get more: {rule}" for rule in escalations(rights)))
     if owner.account == DEFAULT_ACCOUNT:
         notes += (_OF_ALL_PODS,)
     _show(args, documents_of(owner, rights), notes)
@@ -235,6 +235,6 @@ def _show(args: Args, documents: Sequence[Document], notes: Sequence[str]) -> No
     for note in notes:
         warn(printable(note, _LONGEST))
     if args.output:
-        print(many((one.object for one in documents), args.output), end="")
+        print(many((document.object for document in documents), args.output), end="")
     else:
         print(text_of(documents, notes), end="")

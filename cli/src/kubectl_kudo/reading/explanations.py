@@ -122,9 +122,9 @@ async def explanations(
     result: dict[str, Sequence[Explanation]] = {}
     for step in steps:
         parts = [part async for part in _of_message(session, step.message)]
-        known = [part for is_child, part in parts if children or not is_child]
-        if known:
-            result[step.path] = [part for part in known if not part.minor] or known
+        lines = [line for is_child, line in parts if children or not is_child]
+        if lines:
+            result[step.path] = [line for line in lines if not line.minor] or lines
     return result
 
 

@@ -95,7 +95,8 @@ def _run(instance: JsonObject, run: RunId, now: datetime, hindrance: str) -> tup
         why = f": {hindrance}" if hindrance else ""
         return f"plan {run.plan} scheduled{ago} and not begun{why}", ""
     part, state = current_part(run.plan, entry)
-    started = [str(one.state["startedAt"]) for one in running_tasks(instance) if one.step == part]
+    tasks = [task for task in running_tasks(instance) if task.step == part]
+    started = [str(task.state["startedAt"]) for task in tasks]
     since = _since(min(started, default=entry.get("startedAt")), now, " for {}")
     message = message_of(state)
     does = "waits" if message else "runs"

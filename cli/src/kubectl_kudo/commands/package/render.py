@@ -46,11 +46,12 @@ def run(args: Args) -> None:
     name = args.instance or objects.instance.metadata.name
     check_instance(name, version, values)
     instance = preview_instance(version, name, namespace, values)
-    found = preview(version, instance, args.plan, step=args.step)
+    items = preview(version, instance, args.plan, step=args.step)
     if args.output:
-        print(many(map(_data, found), args.output), end="")
+        print(many(map(_data, items), args.output), end="")
     else:
-        print("".join(map(document, found)), end="")
+        # Joined first: nothing is printed of a plan of which a later template cannot be rendered.
+        print("".join(map(document, items)), end="")
 
 
 COMMAND = Command(
@@ -84,13 +85,13 @@ COMMAND = Command(
 def _check_plan(version: OperatorVersion, plan: str, step: str) -> None:
     if plan not in version.plans:
         raise CliError(f'plan "{plan}" is not defined; {_hint(plan, version.plans)}')
-    steps = [one.name for phase in version.plans[plan].phases or () for one in phase.steps]
+    steps = [step.name for phase in version.plans[plan].phases or () for step in phase.steps]
     if step and step not in steps:
         raise CliError(f'plan "{plan}" has no step "{step}"; {_hint(step, steps)}')
 
 
-def _hint(name: str, known: Iterable[str]) -> str:
-    names = [*known]
+def _hint(name: str, choices: Iterable[str]) -> str:
+    names = [*choices]
     return did_you_mean(name, names) or word(f"it can be {', '.join(names) or 'none'}")
 
 

@@ -116,8 +116,7 @@ def _parameter_checks(given: Iterable[str]) -> list[str]:
         return []
     for name in names:
         if name not in NAMES:
-            known = " ".join(NAMES)
-            raise CliError(f"unknown parameter check: {name}, must be one of [{known}]")
+            raise CliError(f"unknown parameter check: {name}, must be one of [{' '.join(NAMES)}]")
     return names
 
 

@@ -59,54 +59,44 @@ async def cancel(session: Session, args: Args) -> None:
 
 
 async def _request(session: Session, instance: JsonObject, running: RunId) -> None:
-    name = instance["metadata"]["name"]
+    name, path = instance["metadata"]["name"], "/spec/planExecution"
+    # Applies to this run alone. A merge patch could start a new run: where this one has ended
+    # meanwhile, naming its plan schedules it again.
+    expected = {"planName": running.plan, "uid": running.uid}
+    patch: list[JsonObject] = [
+        {"op": "test", "path": f"{path}/{key}", "value": value}
+        for key, value in expected.items()
+        if value
+    ]
+    patch.append({"op": "add", "path": f"{path}/status", "value": FATAL_ERROR})
     try:
-        await session.writes.json_patch(INSTANCES, session.namespace, name, _patch(running))
+        await session.writes.json_patch(INSTANCES, session.namespace, name, patch)
     except Invalid:
         now = await session.existing_instance(name)
-        if active(now) == running:
+        newer = active(now)
+        if newer == running:
             raise
-        raise CliError(_too_late(now, running)) from None
-
-
-def _patch(running: RunId) -> list[JsonObject]:
-    """Return a JSON Patch that applies to this run alone.
-
-    A merge patch could start a new run: where this one has ended meanwhile, naming its plan
-    schedules it again.
-    """
-    path = "/spec/planExecution"
-    tests = {"planName": running.plan, "uid": running.uid}
-    return [
-        *(
-            {"op": "test", "path": f"{path}/{key}", "value": tests[key]}
-            for key in tests
-            if tests[key]
-        ),
-        {"op": "add", "path": f"{path}/status", "value": FATAL_ERROR},
-    ]
+        text = f"the run of plan {running.plan} of instance {key_of(now)} ended before it was "
+        if newer is None:
+            raise CliError(f"{text}cancelled{_last(now)}") from None
+        raise CliError(
+            f"{text}cancelled; a newer run, of plan {word(newer.plan)}, is in progress and was "
+            "left alone"
+        ) from None
 
 
 async def _wait(session: Session, instance: JsonObject, running: RunId, limit: int) -> None:
     target = Target(instance["metadata"]["uid"], key_of(instance), running.plan, running.uid)
     end = await wait_and_show(session, target, instance, limit=limit, outcome_of=outcome_of_cancel)
-    found = entry_of(end, running.uid) if end else None
-    if found is None:
+    recorded = entry_of(end, running.uid) if end else None
+    if recorded is None:
         say(f"plan {running.plan} of instance {target.key} has ended")
         return
-    _, entry = found
+    _, entry = recorded
     if status_of(entry) == COMPLETE:
         raise CliError(f"plan {running.plan} of instance {target.key} was COMPLETE before")
     message = f": {cause}" if (cause := message_of(entry)) else ""
     say(f"plan {running.plan} of instance {target.key} has ended with {status_of(entry)}{message}")
-
-
-def _too_late(now: JsonObject, seen: RunId) -> str:
-    newer = active(now)
-    text = f"the run of plan {seen.plan} of instance {key_of(now)} ended before it was cancelled"
-    if newer is None:
-        return f"{text}{_last(now)}"
-    return f"{text}; a newer run, of plan {word(newer.plan)}, is in progress and was left alone"
 
 
 def _last(instance: JsonObject) -> str:

@@ -60,7 +60,7 @@ _COLUMNS = (
     Column("FAILED STEP"),
 )
 _WIDE = (
-    *(Column(one.heading, kept=one.kept) for one in _COLUMNS[1:]),
+    *(Column(column.heading, kept=column.kept) for column in _COLUMNS[1:]),
     *(Column("FINISHED", kept=True), Column("SUSPENDED"), Column("MESSAGE")),
 )
 
@@ -72,11 +72,12 @@ def runs_table(instance: JsonObject, *, wide: bool = False) -> Table:
         instance: The Instance.
         wide: Whether to show all columns, with whole texts.
     """
-    found = records(instance)
+    runs = records(instance)
     if wide:
-        return Table(_WIDE, [[*_wide_cells(record)] for record in found])
-    numbers = {str(one.get("uid")): f"#{len(found) - index}" for index, one in enumerate(found)}
-    return Table(_COLUMNS, [[*_cells(record, instance, numbers)] for record in found], titled=False)
+        return Table(_WIDE, [[*_wide_cells(record)] for record in runs])
+    # The oldest on record is #1: retries name others by number, and uids are long.
+    numbers = {str(run.get("uid")): f"#{len(runs) - index}" for index, run in enumerate(runs)}
+    return Table(_COLUMNS, [[*_cells(run, instance, numbers)] for run in runs], titled=False)
 
 
 def _cells(record: JsonObject, instance: JsonObject, numbers: Mapping[str, str]) -> Iterator[Cell]:
@@ -98,6 +99,7 @@ def _cells(record: JsonObject, instance: JsonObject, numbers: Mapping[str, str])
 
 def _wide_cells(record: JsonObject) -> Iterator[Cell]:
     started, finished = record.get("startedAt"), record.get("finishedAt")
+    suspended = record.get("suspendedSeconds")
     yield from (Cell(cell(record.get(name))) for name in ("plan", "uid"))
     yield _status(record)
     yield Cell(cell(record.get("reason")))
@@ -106,7 +108,8 @@ def _wide_cells(record: JsonObject) -> Iterator[Cell]:
     yield from map(Cell, (cell(record.get("operatorVersion")), cell(cause(record))))
     yield Cell(cell(record.get("failedStep")))
     yield Cell(cell(local_time(finished, _TIME)), ago(finished))
-    yield from map(Cell, (cell(_suspended(record)), cell(message_of(record))))
+    yield Cell(cell(duration(suspended) if suspended else ""))
+    yield Cell(cell(message_of(record)))
 
 
 def _short(value: object) -> Cell:
@@ -130,11 +133,6 @@ def took(record: JsonObject) -> str:
     return UNKNOWN if seconds is None else duration(seconds)
 
 
-def _suspended(record: JsonObject) -> str:
-    seconds = record.get("suspendedSeconds")
-    return duration(seconds) if seconds else ""
-
-
 def cause(record: JsonObject) -> str:
     """Return what asked for a run: a retry, parameters, the parent, and the user."""
     return ", ".join(_causes(record, {}, changed="parameters {}", user="user {}"))
@@ -153,18 +151,18 @@ def drawn_cause(record: JsonObject, numbers: Mapping[str, str]) -> str:
 def _causes(
     record: JsonObject, numbers: Mapping[str, str], *, changed: str, user: str
 ) -> Iterator[str]:
-    found = record.get("cause") or {}
-    if retried := str(found.get("retryOf") or ""):
-        begin = f" from {found['from']}" if found.get("from") else ""
+    reasons = record.get("cause") or {}
+    if retried := str(reasons.get("retryOf") or ""):
+        begin = f" from {reasons['from']}" if reasons.get("from") else ""
         yield f"retry of {numbers.get(retried, short_uid(retried))}{begin}"
-    if found.get("parameters"):
-        more = found.get("parametersLeftOut")
-        names = f"{', '.join(found['parameters'])}{f' and {more} more' if more else ''}"
+    if reasons.get("parameters"):
+        more = reasons.get("parametersLeftOut")
+        names = f"{', '.join(reasons['parameters'])}{f' and {more} more' if more else ''}"
         yield changed.format(names)
-    if found.get("parent"):
-        yield f"parent {found['parent']}"
-    if found.get("requestedBy"):
-        yield user.format(found["requestedBy"])
+    if reasons.get("parent"):
+        yield f"parent {reasons['parent']}"
+    if reasons.get("requestedBy"):
+        yield user.format(reasons["requestedBy"])
 
 
 _FORMATS = ("", "table", "wide", "name", "json", "yaml")
@@ -190,8 +188,8 @@ async def _history(session: Session, args: Args) -> None:
             if not records(instance):
                 talk(f"No run on record for instance {instance['metadata']['name']}.")
             if args.output == "name":
-                found = (f"{run.get('plan')}/{run.get('uid')}\n" for run in records(instance))
-                print("".join(found), end="")
+                for run in records(instance):
+                    print(f"{run.get('plan')}/{run.get('uid')}")
             else:
                 show(*_table(instance, wide=args.output == "wide"))
 
@@ -202,11 +200,11 @@ def _table(instance: JsonObject, *, wide: bool = False) -> list[Block]:
 
 def as_data(instance: JsonObject) -> JsonObject:
     """Return the entry of each plan, and in its `history` the runs of the plan that have ended."""
-    found = {plan: dict(entry) for plan, entry in entries(instance).items()}
+    plans = {plan: dict(entry) for plan, entry in entries(instance).items()}
     for record in records(instance):
-        entry = found.setdefault(str(record.get("plan")), {})
+        entry = plans.setdefault(str(record.get("plan")), {})
         entry.setdefault("history", []).append(record)
-    return found
+    return plans
 
 
 def last_runs(instance: JsonObject) -> list[Node]:
@@ -214,9 +212,9 @@ def last_runs(instance: JsonObject) -> list[Node]:
 
     A terminal has one for all plans that never ran, and none for a run that is in the table.
     """
-    known, running = entries(instance), active(instance)
-    plans = sorted({*known, *({running.plan} if running else ())})
-    nodes = [_node(instance, plan, known.get(plan) or {}) for plan in plans]
+    recorded, running = entries(instance), active(instance)
+    plans = sorted({*recorded, *({running.plan} if running else ())})
+    nodes = [_node(instance, plan, recorded.get(plan) or {}) for plan in plans]
     never = [plan for plan, node in zip(plans, nodes, strict=True) if node.mark is None]
     if never:
         nodes.append(Node(f"Never run: {', '.join(never)}", mark=Mark.IDLE, plain=False))

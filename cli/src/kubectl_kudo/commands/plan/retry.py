@@ -95,33 +95,27 @@ async def retry(session: Session, args: Args) -> None:
 
 async def _failed_run(session: Session, instance: JsonObject, plan: str) -> JsonObject:
     """Return the entry of the last run of a plan, which failed."""
-    flags, run = flags_of(key_of(instance)), active(instance)
+    key, run = key_of(instance), active(instance)
+    flags = flags_of(key)
     if run is not None:
         text = f"plan {run.plan} is running, and only a run that has failed can be retried"
         how = f"wait for it: kubectl kudo plan wait {flags}"
-        raise _refused(instance, "PlanRunning", f"{text}; {how}")
+        # The reasons are those of the webhook, so that scripts see the same ones.
+        raise denied("PlanRunning", f"instance {key}: {text}; {how}")
+    if not plan:
+        text = f"no plan of instance {key} ever ran: there is nothing to retry"
+        raise CliError(text, code=ExitCode.NOT_FOUND)
     entry = entries(instance).get(plan) or {}
     if not entry.get("uid"):
-        raise await _never_ran(session, instance, plan)
+        check_plan(instance, await session.version_of(instance), plan)
+        text = f"plan {plan} of instance {key} never ran: there is nothing to retry"
+        how = f"run it: kubectl kudo plan trigger {flags} --name {plan}"
+        raise CliError(f"{text}; {how}", code=ExitCode.NOT_FOUND)
     if status_of(entry) != FATAL_ERROR:
         text = f"the last run of plan {plan} did not fail, it is {status_of(entry)}"
         how = f"run the plan again: kubectl kudo plan trigger {flags} --name {plan}"
-        raise _refused(instance, "RetryNotFailed", f"{text}; {how}")
+        raise denied("RetryNotFailed", f"instance {key}: {text}; {how}")
     return entry
-
-
-async def _never_ran(session: Session, instance: JsonObject, plan: str) -> CliError:
-    if not plan:
-        text = f"no plan of instance {key_of(instance)} ever ran: there is nothing to retry"
-        return CliError(text, code=ExitCode.NOT_FOUND)
-    check_plan(instance, await session.version_of(instance), plan)
-    text = f"plan {plan} of instance {key_of(instance)} never ran: there is nothing to retry"
-    how = f"run it: kubectl kudo plan trigger {flags_of(key_of(instance))} --name {plan}"
-    return CliError(f"{text}; {how}", code=ExitCode.NOT_FOUND)
-
-
-def _refused(instance: JsonObject, reason: str, text: str) -> CliError:
-    return denied(reason, f"instance {key_of(instance)}: {text}")
 
 
 def retry_of(entry: JsonObject, begin: str | None = None) -> Retry:
@@ -144,7 +138,10 @@ def retry_of(entry: JsonObject, begin: str | None = None) -> Retry:
         kept = [name for name, done in steps if done]
         return Retry(kept, (), [name for name, done in steps if not done], ())
     if begin not in names:
-        raise _unknown_step(entry, begin, names)
+        close = closest(begin, names)
+        hint = f"did you mean {close[0]}?" if close else f"its steps: {listed(names) or 'none'}"
+        text = f"plan {entry.get('name')} has no step {shown(begin)}; {hint}"
+        raise denied("RetryUnknownStep", word(text))
     before, after = steps[: names.index(begin)], steps[names.index(begin) :]
     return Retry(
         [name for name, done in before if done],
@@ -154,23 +151,16 @@ def retry_of(entry: JsonObject, begin: str | None = None) -> Retry:
     )
 
 
-def _unknown_step(entry: JsonObject, begin: str, names: Sequence[str]) -> CliError:
-    close = closest(begin, names)
-    meant = f"; did you mean {close[0]}?" if close else f"; its steps: {listed(names) or 'none'}"
-    text = word(f"plan {entry.get('name')} has no step {shown(begin)}{meant}")
-    return denied("RetryUnknownStep", text)
-
-
-def _foretell(plan: str, entry: JsonObject, found: Retry, begin: str) -> None:
+def _foretell(plan: str, entry: JsonObject, retry: Retry, begin: str) -> None:
     """Tell on stderr what a retry will do, before it is sent."""
-    first = begin or (found.again[0] if found.again else "its end")
+    first = begin or (retry.again[0] if retry.again else "its end")
     run = short_uid(str(entry["uid"]))
     talk(word(f"Retry of run {run} of plan {plan}: it begins at {first}."))
-    told = {
-        "These steps stay finished": found.kept,
-        "These steps are assumed finished, although they are not": found.assumed,
-        "These steps run again, although they were finished": found.repeated,
+    lists = {
+        "These steps stay finished": retry.kept,
+        "These steps are assumed finished, although they are not": retry.assumed,
+        "These steps run again, although they were finished": retry.repeated,
     }
-    for text, names in told.items():
+    for text, names in lists.items():
         if names:
             talk(word(f"{text}: {listed(names)}"))

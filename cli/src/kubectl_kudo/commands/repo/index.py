@@ -92,8 +92,9 @@ def index_of(folder: Path, base: str, *, skip_verify: bool = False) -> Index:
         raise CliError(f'destination "{folder}" is not a proper directory')
     generated = datetime.now().astimezone().isoformat(timespec="seconds")
     index, duplicates = build(_packages(folder, skip_verify=skip_verify), base, generated)
-    for one in duplicates:
-        talk(f"WARNING: {one.file} is left out: {one.first} is {one.identity} as well")
+    for duplicate in duplicates:
+        identity = f"{duplicate.first} is {duplicate.identity} as well"
+        talk(f"WARNING: {duplicate.file} is left out: {identity}")
     if not index.entries:
         raise CliError("no packages discovered")
     return index
@@ -170,10 +171,10 @@ def _with_whole_urls(index: Index, base: str) -> Index:
     """Return an index that can lie elsewhere: relative URLs are of the repository it is from."""
     entries = {
         name: tuple(
-            replace(one, urls=tuple(urljoin(below(base, INDEX_FILE), url) for url in one.urls))
-            for one in each
+            replace(entry, urls=tuple(urljoin(below(base, INDEX_FILE), url) for url in entry.urls))
+            for entry in versions
         )
-        for name, each in index.entries.items()
+        for name, versions in index.entries.items()
     }
     return replace(index, entries=entries)
 

@@ -19,7 +19,7 @@ def run(args: Args) -> None:
     settings = load_settings(home_folder(args))
     context = settings.context or BUILT_IN
     if args.output:
-        listed = [{"name": one.name, "url": shown_url(one.url)} for one in settings.all()]
+        listed = [{"name": each.name, "url": shown_url(each.url)} for each in settings.all()]
         print(one({"context": context, "repositories": listed}, args.output), end="")
     else:
         rows = [

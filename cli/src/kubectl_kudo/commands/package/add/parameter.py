@@ -128,12 +128,12 @@ def _flags(args: Args) -> Iterator[tuple[str, object]]:
 
 
 def _answered(args: Args, target: Target) -> _Parameter:
-    known = {one.name.lower() for one in target.package.parameters}
+    existing = {parameter.name.lower() for parameter in target.package.parameters}
 
     def name_fault(name: str) -> str:
         if not name:
             return "an answer is needed"
-        return f'there is a parameter "{name}" already' if name.lower() in known else ""
+        return f'there is a parameter "{name}" already' if name.lower() in existing else ""
 
     name = ask("Parameter Name", args.arguments[0] if args.arguments else "", name_fault)
     kind = choose("Type", [*TYPES], args.type or "string")

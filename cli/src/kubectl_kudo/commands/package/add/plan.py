@@ -104,12 +104,12 @@ def _tasks(text: str) -> list[str]:
 
 
 def _answered(args: Args, target: Target) -> tuple[str, JsonObject]:
-    known = target.package.operator.plans or {}
+    plans = target.package.operator.plans or {}
 
     def name_fault(name: str) -> str:
-        return f'there is a plan "{name}" already' if name in known else needed(name)
+        return f'there is a plan "{name}" already' if name in plans else needed(name)
 
-    proposed = "" if PLAN_DEPLOY in known else PLAN_DEPLOY
+    proposed = "" if PLAN_DEPLOY in plans else PLAN_DEPLOY
     name = ask("Plan Name", args.arguments[0] if args.arguments else proposed, name_fault)
     strategy = choose("Plan Strategy", _STRATEGIES, args.strategy)
     phases = [_asked_phase(target, _MAIN)]
@@ -128,14 +128,14 @@ def _asked_phase(target: Target, proposed: str) -> JsonObject:
 
 
 def _asked_step(target: Target) -> JsonObject:
-    known = [task.name for task in target.package.operator.tasks]
+    existing = [task.name for task in target.package.operator.tasks]
 
     def tasks_fault(answer: str) -> str:
-        unknown = [task for task in _tasks(answer) if task not in known]
+        unknown = [task for task in _tasks(answer) if task not in existing]
         if unknown:
             return f'there is no task "{unknown[0]}"; add it first with package add task'
         return needed(answer)
 
     name = ask("Step Name", "", needed)
-    tasks = ask(f"Tasks, separated by commas ({', '.join(known)})", "", tasks_fault)
+    tasks = ask(f"Tasks, separated by commas ({', '.join(existing)})", "", tasks_fault)
     return {"name": name, "tasks": _tasks(tasks)}

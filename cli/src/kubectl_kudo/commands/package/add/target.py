@@ -93,10 +93,10 @@ def template_file(name: str) -> str:
     parts = name.split("/")
     if any(part in {"", ".", ".."} for part in parts) or not name.isprintable():
         raise CliError(f'"{name}" is not the name of a template; it is relative to {TEMPLATES}/')
-    found = name if "." in parts[-1] else f"{name}.yaml"
-    if ".yaml" not in found:
+    file = name if "." in parts[-1] else f"{name}.yaml"
+    if ".yaml" not in file:
         raise CliError(f'"{name}" is not the name of a template; templates end with .yaml')
-    return found
+    return file
 
 
 def is_asked(args: Args, what: str) -> bool:

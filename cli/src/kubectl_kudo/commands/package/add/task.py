@@ -131,10 +131,10 @@ def _pipe(text: str) -> JsonObject:
 
 
 def _answered(args: Args, target: Target) -> JsonObject:
-    known = {task.name for task in target.package.operator.tasks}
+    tasks = {task.name for task in target.package.operator.tasks}
 
     def name_fault(name: str) -> str:
-        return f'there is a task "{name}" already' if name in known else needed(name)
+        return f'there is a task "{name}" already' if name in tasks else needed(name)
 
     name = ask("Task Name", args.arguments[0] if args.arguments else "", name_fault)
     kind = choose("Task Kind", [*KINDS], args.kind)
@@ -147,7 +147,7 @@ def _asked_resources(_: Target) -> list[str]:
 
 
 def _asked_parameter(target: Target) -> str:
-    names = [one.name for one in target.package.parameters]
+    names = [parameter.name for parameter in target.package.parameters]
     return choose("Parameter", names) if names else ask("Parameter", "", needed)
 
 

@@ -77,7 +77,7 @@ def _applied_by(name: str, file: str, package: Package) -> Addition:
                 raise CliError(f"task {name} is of kind {task.kind}, which applies no templates")
             # The task may stand in a step, where a list alone is its resources.
             *above, key = package.expansion.place(("tasks", position, "spec", "resources"))
-            path = tuple(one if isinstance(one, int) else str(one) for one in above)
+            path = tuple(part if isinstance(part, int) else str(part) for part in above)
             return Addition(str(key), file, path=path)
     item = {"name": name, "kind": DEFAULT_KIND, "spec": {"resources": [file]}}
     return Addition("tasks", item)

@@ -39,15 +39,15 @@ def run(args: Args) -> None:
         raise UsageError("only one of the flags 'required', 'names', 'descriptions' can be set")
     check_format(args.output)
     package = package_of(args) if args.arguments else package_at(str(package_folder()))
-    found = missing_values(package) if args.required else sorted_parameters(package)
+    parameters = missing_values(package) if args.required else sorted_parameters(package)
     if args.output:
-        print(many(map(parameter_data, found), args.output), end="")
-    elif args.required and not found:
+        print(many(map(parameter_data, parameters), args.output), end="")
+    elif args.required and not parameters:
         print("no required parameters without default values found")
     elif args.names or args.required:
-        show(Table(("Name",), [(parameter.name,) for parameter in found], original=True))
+        show(Table(("Name",), [(parameter.name,) for parameter in parameters], original=True))
     else:
-        show(_table(found, args))
+        show(_table(parameters, args))
 
 
 COMMAND = Command(
