@@ -4,12 +4,13 @@ Nothing here raises for what cannot be read: the details say so, and the message
 """
 
 import asyncio
+import contextlib
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from kubeio.client import Client
 from kubeio.discovery import Discovery
 from kubeio.errors import KubeError
-from kubeio.resource import Resource
 from kubeio.types import JsonObject
 from kudo.redaction.objects import Redactor
 from kudo_harness.expressions import FailedExpression
@@ -35,7 +36,6 @@ from kudo_harness.failing.failed import (
 )
 from kudo_harness.failing.shown_objects import bounded, path_in_object, shown_object
 from kudo_harness.host import Host
-from kudo_harness.matching import Difference
 from kudo_harness.report import Failure
 
 
@@ -57,7 +57,10 @@ async def explain(host: Host, client: Client, namespace: str, failed: FailedAsse
     if match is None or candidate is None:
         return await _absent(host, client, namespace, failed)
     names = {failed.kind, failed.name, _name(candidate)}
-    redactor = await redactor_of(client, _namespace(candidate) or namespace, names)
+    metadata: Any = candidate.get("metadata") or {}
+    where = str(metadata.get("namespace") or namespace)
+    redactor = await redactor_of(client, where, names)
+    # The object may be a Secret, or have a parameter in its spec that is one.
     redactor.learn([bounded(candidate)])
     differences = [discreet(difference) for difference in match.differences]
     if failed.forbidden or not differences:
@@ -66,8 +69,10 @@ async def explain(host: Host, client: Client, namespace: str, failed: FailedAsse
         path_in_object(document.value, candidate, difference.path) for difference in differences
     ]
     first, *further = differences
+    title = _title(failed, candidate)
+    difference_text = str(first).removeprefix(f"{first.place}: ")
     return Failure(
-        redactor.known.replace(f"{first.place}: {_title(failed, candidate)}: {_line(first)}"),
+        redactor.known.replace(f"{first.place}: {title}: {difference_text}"),
         _text(
             [
                 Section("Further differences", further_lines(further)),
@@ -102,6 +107,7 @@ async def explain_expressions(
         obj for ref, obj in objects.items() if any(ref in each.expression.value for each in failed)
     ]
     sections = [Section("Further expressions", tuple(texts[1:]))]
+    # Each takes four requests and up to a hundred lines.
     for obj in used[:2]:
         sections += await _sections(host, client, obj, (), redactor)
     return Failure(texts[0], _text(sections, redactor))
@@ -115,7 +121,10 @@ def joined(failures: Sequence[Failure]) -> Failure:
 
 
 async def _absent(host: Host, client: Client, namespace: str, failed: FailedAssert) -> Failure:
-    resource = failed.resource or await _resource(client, failed)
+    resource = failed.resource
+    if resource is None:
+        with contextlib.suppress(KubeError):
+            resource = await Discovery(client).for_object(failed.document.value)
     place = failed.document.place("metadata", "name") if failed.name else failed.document.place()
     message = f"{place}: {absent_message(failed, resource, namespace)}"
     if resource is None:
@@ -157,8 +166,12 @@ async def _sections(
     """Return what helps to understand an object: itself, its events, pods and plan."""
     kind, name = obj.get("kind"), _name(obj)
     marks = " (> differs)" if paths else ""
+
+    async def shown() -> list[str]:
+        return shown_object(obj, paths, redactor)
+
     return [
-        await section(host, f"{kind} {name} as it is{marks}", _shown(obj, paths, redactor)),
+        await section(host, f"{kind} {name} as it is{marks}", shown()),
         *await asyncio.gather(
             section(host, f"Events of {kind} {name}", event_lines(client, obj, redactor)),
             section(host, f"Pods of {kind} {name}", pod_lines(client, obj)),
@@ -167,35 +180,14 @@ async def _sections(
     ]
 
 
-async def _shown(
-    obj: JsonObject, paths: Sequence[tuple[str | int, ...]], redactor: Redactor
-) -> list[str]:
-    return shown_object(obj, paths, redactor)
-
-
-async def _resource(client: Client, failed: FailedAssert) -> Resource | None:
-    try:
-        return await Discovery(client).for_object(failed.document.value)
-    except KubeError:
-        return None
-
-
 def _title(failed: FailedAssert, candidate: JsonObject) -> str:
     title = f"{failed.kind} {_name(candidate)}"
     count = failed.match.candidates if failed.match else 0
     return f"{title} (nearest of {count})" if count > 1 and not failed.forbidden else title
 
 
-def _line(difference: Difference) -> str:
-    return str(difference).removeprefix(f"{difference.place}: ")
-
-
 def _text(sections: Iterable[Section], redactor: Redactor) -> str:
     return redactor.known.replace("\n".join(str(section) for section in sections if section.lines))
-
-
-def _namespace(obj: JsonObject) -> str:
-    return str((obj.get("metadata") or {}).get("namespace") or "")
 
 
 def _name(obj: JsonObject) -> str:
