@@ -177,24 +177,18 @@ def _forms_of(value: str) -> Iterator[str]:
     yield quote(value, safe="")
     yield quote_plus(value)
     yield _encoded(value)
-    yield from _parts_of_base64(value.encode("utf-8", "surrogatepass"))
+    # Of a text that contains the value, the base64 depends on the position modulo 3. At each the
+    # first and the last character depend on what stands beside the value, and are left out.
+    content = value.encode("utf-8", "surrogatepass")
+    for before in range(3):
+        padded = b"\0" * before + content
+        padded += b"\0" * (-len(padded) % 3)
+        first = -(-before * 8 // 6)
+        last = (before + len(content)) * 8 // 6
+        text = base64.b64encode(padded).decode()[first:last]
+        yield text
+        yield text.replace("+", "-").replace("/", "_")
 
 
 def _encoded(value: str) -> str:
     return base64.b64encode(value.encode("utf-8", "surrogatepass")).decode().rstrip("=")
-
-
-def _parts_of_base64(value: bytes) -> Iterator[str]:
-    """Yield what the base64 of a text that contains the value contains.
-
-    Base64 depends on the position modulo 3. At each the first and the last character depend on
-    what stands beside the value, and are left out.
-    """
-    for before in range(3):
-        padded = b"\0" * before + value
-        padded += b"\0" * (-len(padded) % 3)
-        first = -(-before * 8 // 6)
-        last = (before + len(value)) * 8 // 6
-        text = base64.b64encode(padded).decode()[first:last]
-        yield text
-        yield text.replace("+", "-").replace("/", "_")

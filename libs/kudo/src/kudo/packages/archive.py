@@ -94,8 +94,18 @@ def members(data: bytes) -> Iterator[Member]:
         elif kind == _PAX:
             pax = _records(bytes(content))
         elif kind not in _ABOUT_ENTRIES:
-            path = pax.get("path") or long_name or _name(header)
-            yield Member(path, _kind(kind, path, pax), content)
+            name = header[:100].split(b"\0", 1)[0]
+            if header[257:263] == b"ustar\0" and header[345]:
+                # GNU tar writes "ustar  " and has times where ustar has the prefix.
+                name = header[345:500].split(b"\0", 1)[0] + b"/" + name
+            path = pax.get("path") or long_name or _text(name)
+            if any(key.startswith("GNU.sparse.") for key in pax):
+                kind = b"S"
+            shown_kind = _KINDS.get(kind, "entry of unknown type")
+            if shown_kind == "file" and path.endswith("/"):
+                # Archives older than ustar mark a folder by the end of its name.
+                shown_kind = "folder"
+            yield Member(path, shown_kind, content)
             long_name, pax = None, {}
 
 
@@ -121,21 +131,6 @@ def _number(field: bytes) -> int:
     if not all(byte in b"01234567" for byte in digits):
         raise TarError("a number is not octal")
     return int(digits or b"0", 8)
-
-
-def _kind(flag: bytes, path: str, pax: dict[str, str]) -> str:
-    if any(key.startswith("GNU.sparse.") for key in pax):
-        return _KINDS[b"S"]
-    kind = _KINDS.get(flag, "entry of unknown type")
-    # Archives older than ustar mark a folder by the end of its name.
-    return "folder" if kind == "file" and path.endswith("/") else kind
-
-
-def _name(header: bytes) -> str:
-    name = header[:100].split(b"\0", 1)[0]
-    # GNU tar writes "ustar  " and has times where ustar has the prefix.
-    prefix = header[345:500].split(b"\0", 1)[0] if header[257:263] == b"ustar\0" else b""
-    return _text(prefix + b"/" + name if prefix else name)
 
 
 def _text(name: bytes) -> str:

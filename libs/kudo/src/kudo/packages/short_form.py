@@ -231,12 +231,12 @@ class _Expander:
             others = ", ".join(shown_name(key) for key in step if key != "include")
             self._fault(f"includes steps and can have nothing else; remove {others}", *at[:-1])
         if name in chain:
-            turns = " → ".join(map(shown_name, (*chain[chain.index(name) :], name)))
-            self._fault(f"includes itself: {turns}", *at)
+            circle = " → ".join(map(shown_name, (*chain[chain.index(name) :], name)))
+            self._fault(f"includes itself: {circle}", *at)
             return
-        found = self._named(name, at)
-        if found is not None:
-            yield from self._flat(*found, (*chain, name))
+        steps_and_place = self._named(name, at)
+        if steps_and_place is not None:
+            yield from self._flat(*steps_and_place, (*chain, name))
 
     def _named(self, name: str, at: Path) -> tuple[Sequence[object], Path] | None:
         """Return the steps of a fragment or plan, and where they are written."""
@@ -253,8 +253,8 @@ class _Expander:
         elif name in plans:
             return self._steps_of(name, _mapping(plans, name), at)
         else:
-            known = ", ".join(map(shown_name, (*fragments, *plans)))
-            self._fault(f'there is no fragment or plan "{shown}"; there are {known}', *at)
+            names = ", ".join(map(shown_name, (*fragments, *plans)))
+            self._fault(f'there is no fragment or plan "{shown}"; there are {names}', *at)
         return None
 
     def _steps_of(
@@ -332,28 +332,28 @@ class _Expander:
 
 def _with_positions(document: object, path: Path) -> Path:
     """Return a path with the positions of items in place of their names."""
-    value, found = document, list[PathElement]()
+    value, elements = document, list[PathElement]()
     for element in path:
         place: PathElement = element
         if isinstance(element, Named) and isinstance(value, list):
             named = [n for n, item in enumerate(value) if _name(item) == element.name]
             place = named[element.occurrence] if element.occurrence < len(named) else element
-        found.append(place)
+        elements.append(place)
         value = _below(value, place)
-    return tuple(found)
+    return tuple(elements)
 
 
 def _with_names(document: object, path: Path) -> Path:
     """Return a path with the names of items, where they have one, in place of their positions."""
-    value, found = document, list[PathElement]()
+    value, elements = document, list[PathElement]()
     for element in path:
         item, name = _below(value, element), None
         if isinstance(element, int) and isinstance(value, list):
             name = _name(item)
             before = [_name(other) for other in value[:element]].count(name)
-        found.append(element if name is None else Named(name, before))
+        elements.append(element if name is None else Named(name, before))
         value = item
-    return tuple(found)
+    return tuple(elements)
 
 
 def _below(value: object, element: PathElement) -> object:
@@ -371,8 +371,8 @@ def _name(item: object) -> str | None:
 
 
 def _mapping(value: object, key: str) -> _Mapping:
-    found = value.get(key) if isinstance(value, dict) else None
-    return found if isinstance(found, dict) else {}
+    nested = value.get(key) if isinstance(value, dict) else None
+    return nested if isinstance(nested, dict) else {}
 
 
 def _key(mapping: _Mapping, name: str) -> str:

@@ -58,12 +58,13 @@ def _add_role(obj: JsonObject, what: str, source: str, needs: Needs) -> None:
         needs.note(f"{source}, {what}: its rules cannot be read, and are not in this list")
         listed = []
     for number, wire in enumerate(listed, 1):
-        rule = _rule(wire, f"{source}, {what}")
-        if rule is None:
+        readable = isinstance(wire, dict) and all(_is_texts(wire.get(key) or []) for key in _LISTS)
+        if not readable or not wire.get("verbs"):
             text = f"rule {number} cannot be read, and is not in this list"
             needs.note(f"{source}, {what}: {text}")
         else:
-            rules.append(rule)
+            verbs, groups, resources, named, urls = (tuple(wire.get(key) or ()) for key in _LISTS)
+            rules.append(Rule(verbs, groups, resources, named, urls, (f"{source}, {what}",)))
     cluster = obj["kind"] == "ClusterRole"
     (needs.cluster if cluster else needs.namespaced).extend(rules)
     for rule in rules:
@@ -74,13 +75,6 @@ def _add_role(obj: JsonObject, what: str, source: str, needs: Needs) -> None:
                 f"verbs {_texts(rule.verbs)}, resources {_texts(rule.resources or rule.urls)}, "
                 f"groups {_texts(rule.groups)}"
             )
-
-
-def _rule(wire: object, source: str) -> Rule | None:
-    if not isinstance(wire, dict) or not all(_is_texts(wire.get(key) or []) for key in _LISTS):
-        return None
-    verbs, groups, resources, names, urls = (tuple(wire.get(key) or ()) for key in _LISTS)
-    return Rule(verbs, groups, resources, names, urls, (source,)) if verbs else None
 
 
 def _is_texts(value: object) -> bool:

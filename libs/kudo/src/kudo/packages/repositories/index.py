@@ -177,15 +177,31 @@ def _entry(name: str, value: object) -> IndexEntry:
         raise _invalid(
             f"validating index file: package {shown_name(name)} is missing an operator version"
         )
+    app_version, description = _text(fields, "appVersion"), _text(fields, "description")
+    maintainers = []
+    for maintainer in _list(fields.get("maintainers"), "maintainers"):
+        if not isinstance(maintainer, dict):
+            raise _Unusable("maintainers must be mappings")
+        keys = folded(maintainer)
+        maintainers.append(Maintainer(_text(keys, "name"), _text(keys, "email")))
+    urls = []
+    for url in _list(fields.get("urls"), "urls"):
+        if not isinstance(url, str):
+            raise _Unusable("urls must be texts")
+        urls.append(url)
+    digest = _text(fields, "digest")
+    match = _DIGEST.fullmatch(digest)
+    if digest and match is None:
+        raise _Unusable("digest must be the SHA-256 of the package, in 64 hexadecimal digits")
     return IndexEntry(
         # Packages are looked up by the key, so an entry cannot claim to be another package.
         name=name,
         operator_version=version,
-        app_version=_text(fields, "appVersion"),
-        description=_text(fields, "description"),
-        maintainers=tuple(_maintainers(fields.get("maintainers"))),
-        urls=tuple(_urls(fields.get("urls"))),
-        digest=_digest(_text(fields, "digest")),
+        app_version=app_version,
+        description=description,
+        maintainers=tuple(maintainers),
+        urls=tuple(urls),
+        digest=match[1].lower() if match else "",
         removed=_flag(fields, "removed"),
         deprecated=_flag(fields, "deprecated"),
         others=unknown(value, _ENTRY),
@@ -205,28 +221,6 @@ def _flag(fields: Mapping[str, object], name: str) -> bool:
     if value is None or isinstance(value, bool):
         return bool(value)
     raise _Unusable(f"{name} must be true or false")
-
-
-def _digest(text: str) -> str:
-    match = _DIGEST.fullmatch(text)
-    if text and match is None:
-        raise _Unusable("digest must be the SHA-256 of the package, in 64 hexadecimal digits")
-    return match[1].lower() if match else ""
-
-
-def _urls(value: object) -> Iterator[str]:
-    for url in _list(value, "urls"):
-        if not isinstance(url, str):
-            raise _Unusable("urls must be texts")
-        yield url
-
-
-def _maintainers(value: object) -> Iterator[Maintainer]:
-    for maintainer in _list(value, "maintainers"):
-        if not isinstance(maintainer, dict):
-            raise _Unusable("maintainers must be mappings")
-        fields = folded(maintainer)
-        yield Maintainer(_text(fields, "name"), _text(fields, "email"))
 
 
 def _list(value: object, name: str) -> list[object]:
