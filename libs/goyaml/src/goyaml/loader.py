@@ -117,13 +117,21 @@ def _documents(text: str | bytes, budget: Budget, *, spelling: bool = False) -> 
         message = f"the text is longer than {budget.limits.size} characters"
         raise YamlError(message, limit="size")
     text = _normalized(text)
-    _measure(text, budget)
+    # Counted before the scanner starts, since nothing can interrupt it.
+    if "%TAG" in text:
+        budget.directives += sum(1 for _ in _DIRECTIVE.finditer(text))
+    if budget.directives > budget.limits.directives:
+        message = f"more than {budget.limits.directives} %TAG directives"
+        raise YamlError(message, limit="directives")
     try:
         yield from _Reader(yaml.CBaseLoader(text), budget, spelling).documents()
     except yaml.MarkedYAMLError as error:
         raise _located(error) from error
     except yaml.reader.ReaderError as error:
-        raise _unreadable(error, text) from error
+        # The position counts bytes of the text as UTF-8.
+        before = text.encode()[: error.position].decode(errors="replace")
+        column = len(before) - before.rfind("\n")
+        raise YamlError(error.reason, before.count("\n") + 1, column) from error
     except UnicodeError as error:
         raise YamlError("the text is not valid Unicode") from error
 
@@ -141,15 +149,6 @@ def _normalized(text: str | bytes) -> str:
     return with_whole_characters(text)
 
 
-def _measure(text: str, budget: Budget) -> None:
-    """Count what must be bounded before the scanner starts: nothing can interrupt it."""
-    if "%TAG" in text:
-        budget.directives += sum(1 for _ in _DIRECTIVE.finditer(text))
-    if budget.directives > budget.limits.directives:
-        message = f"more than {budget.limits.directives} %TAG directives"
-        raise YamlError(message, limit="directives")
-
-
 def _located(error: yaml.MarkedYAMLError) -> YamlError:
     mark = error.problem_mark or error.context_mark
     message = ", ".join(part for part in (error.context, error.problem) if part)
@@ -159,12 +158,6 @@ def _located(error: yaml.MarkedYAMLError) -> YamlError:
         message = "something follows the end of the document; begin another one with ---"
         return SecondDocument(message, mark.line + 1, mark.column + 1)
     return YamlError(message, mark.line + 1, mark.column + 1)
-
-
-def _unreadable(error: yaml.reader.ReaderError, text: str) -> YamlError:
-    before = text.encode()[: error.position].decode(errors="replace")
-    column = len(before) - before.rfind("\n")
-    return YamlError(error.reason, before.count("\n") + 1, column)
 
 
 class _Events(Protocol):
@@ -242,7 +235,9 @@ class _Reader:
             value = spelled(value, event.value)
         if event.anchor is not None:
             self.anchors[event.anchor] = _Anchored(value, size=len(event.value))
-        if event.value == _MERGE and self._expects_key() and _is_merge(event):
+        # With quotes or another tag, `<<` is a key like any other.
+        merges = event.tag == _TAG + "merge" or (event.tag is None and event.implicit[0])
+        if event.value == _MERGE and self._expects_key() and merges:
             self.stack[-1].merging = True
         else:
             self._add(value, event)
@@ -278,6 +273,7 @@ class _Reader:
         if target is None:
             raise _error(f"anchor '{_shown(event.anchor or '')}' value contains itself", event)
         self._check_depth(len(self.stack) + target.height, event)
+        # Values behind aliases are copied, so nine lines of nested aliases could fill the memory.
         self.budget.aliased += target.nodes + target.size
         if self.budget.aliased > self.budget.limits.aliased:
             raise _error("document contains excessive aliasing", event, limit="aliased")
@@ -295,7 +291,13 @@ class _Reader:
             container.append(value)
         elif frame.merging:
             frame.merging = False
-            _merge(container, value, event)
+            # As in go-yaml: over keys that came before, and the first of several maps wins.
+            sources = value if isinstance(value, list) else [value]
+            for source in reversed(sources):
+                if not isinstance(source, dict):
+                    message = "map merge requires map or sequence of maps as the value"
+                    raise _error(message, event)
+                container.update(source)
         elif frame.key is None:
             frame.key = _key(value, event)
         else:
@@ -353,7 +355,11 @@ def _tagged(event: ev.ScalarEvent, tag: str) -> Scalar:
     text = event.value
     expected = tag.removeprefix(_TAG) if tag.startswith(_TAG) else ""
     if expected == "binary":
-        return _decoded(event)
+        lines = text.replace("\n", "").replace("\r", "")
+        try:
+            return base64.b64decode(lines, validate=True).decode(errors="replace")
+        except binascii.Error as error:
+            raise _error("!!binary value contains invalid base64 data", event) from error
     if expected not in _TYPED:
         return text
     value = resolve(text)
@@ -365,18 +371,6 @@ def _tagged(event: ev.ScalarEvent, tag: str) -> Scalar:
     if expected != actual:
         raise _error(f"cannot decode !!{actual} `{_shown(text)}` as a !!{expected}", event)
     return value
-
-
-def _decoded(event: ev.ScalarEvent) -> str:
-    text = event.value.replace("\n", "").replace("\r", "")
-    try:
-        return base64.b64decode(text, validate=True).decode(errors="replace")
-    except binascii.Error as error:
-        raise _error("!!binary value contains invalid base64 data", event) from error
-
-
-def _is_merge(event: ev.ScalarEvent) -> bool:
-    return event.tag == _TAG + "merge" or (event.tag is None and event.implicit[0])
 
 
 def _key(value: object, event: ev.Event) -> str:
@@ -393,15 +387,6 @@ def _key(value: object, event: ev.Event) -> str:
         case None:
             raise _error("null cannot be a key", event)
     raise _error("a mapping or sequence cannot be a key", event)
-
-
-def _merge(target: dict[str, object], value: object, event: ev.Event) -> None:
-    """Merge as go-yaml does: over keys that came before, and the first of several maps wins."""
-    sources = value if isinstance(value, list) else [value]
-    for source in reversed(sources):
-        if not isinstance(source, dict):
-            raise _error("map merge requires map or sequence of maps as the value", event)
-        target.update(source)
 
 
 def _copy(value: object) -> object:

@@ -64,7 +64,11 @@ def resolve(text: str) -> Scalar:
     integer = _radix_integer(plain)
     if integer is not None:
         return integer
-    return _float_or(plain, text) if _FLOAT.fullmatch(plain) else text
+    if not _FLOAT.fullmatch(plain):
+        return text
+    value = float(plain)
+    # Go reports a number beyond a double as an error, and go-yaml then takes it for a text.
+    return text if math.isinf(value) else value
 
 
 def is_plain_string(text: str) -> bool:
@@ -80,7 +84,12 @@ def is_plain_string(text: str) -> bool:
 def is_timestamp(text: str) -> bool:
     """Return whether go-yaml takes `text` for a date or a point in time that exists."""
     date = _DATE.match(text)
-    if date is None or not _is_day(*map(int, date.groups())):
+    if date is None:
+        return False
+    year, month, day = map(int, date.groups())
+    # Year 0 exists in Go; the calendar repeats every 400 years.
+    in_year = 1 <= month <= 12
+    if not (in_year and 1 <= day <= calendar.monthrange(year % 400 + 400, month)[1]):
         return False
     rest = text[date.end() :]
     return not rest or _is_clock(rest)
@@ -99,18 +108,6 @@ def _radix_integer(plain: str) -> int | None:
 
 def _fits_64_bits(value: int, *, signed: bool) -> bool:
     return -(2**63) <= value < (2**63 if signed else 2**64)
-
-
-def _float_or(plain: str, text: str) -> float | str:
-    value = float(plain)
-    return text if math.isinf(value) else value
-
-
-def _is_day(year: int, month: int, day: int) -> bool:
-    if not 1 <= month <= 12:
-        return False
-    # Year 0 exists in Go; the calendar repeats every 400 years.
-    return 1 <= day <= calendar.monthrange(year % 400 + 400, month)[1]
 
 
 def _is_clock(text: str) -> bool:
@@ -178,7 +175,11 @@ def parse_float(text: str) -> float | None:
         return None if text[0] in "+-" and text[1] in "nN" else float(text)
     if not (_DECIMAL_FLOAT.fullmatch(text) or _HEX.fullmatch(text)):
         return None
-    value = _finite(text.replace("_", ""))
+    digits = text.replace("_", "")
+    try:
+        value = float.fromhex(digits) if "x" in digits.lower() else float(digits)
+    except OverflowError:  # `fromhex` raises where `float` returns an infinity
+        return None
     return None if math.isinf(value) else value
 
 
@@ -198,19 +199,20 @@ def format_float(value: float, *, bits: int = 64) -> str:
         return repr(value).removesuffix(".0")
     if not math.isfinite(value):
         return "NaN" if math.isnan(value) else "+Inf" if value > 0 else "-Inf"
-    digits, exponent = _significant(_shortest_single(size) if bits == 32 else repr(size))
+    shortest = repr(size)
+    if bits == 32:
+        # Python has no shortest text of single precision: the fewest digits that read back.
+        texts = (f"{size:.{digits}e}" for digits in range(_DIGITS_OF_32_BITS))
+        shortest = next(text for text in texts if _single(float(text)) == size)
+    digits, exponent = _significant(shortest)
     sign = "-" if value < 0 else ""
     if _EXPONENT_BELOW <= exponent < _EXPONENT_FROM:
-        return sign + _positional(digits, exponent)
+        if exponent < 0:
+            return f"{sign}0.{'0' * (-exponent - 1)}{digits}"
+        whole, fraction = digits[: exponent + 1], digits[exponent + 1 :]
+        return f"{sign}{whole:0<{exponent + 1}}" + (f".{fraction}" if fraction else "")
     fraction = f".{digits[1:]}" if len(digits) > 1 else ""
     return f"{sign}{digits[0]}{fraction}e{exponent:+03d}"
-
-
-def _finite(text: str) -> float:
-    try:
-        return float.fromhex(text) if "x" in text or "X" in text else float(text)
-    except OverflowError:
-        return math.inf
 
 
 def _single(value: float) -> float:
@@ -221,11 +223,6 @@ def _single(value: float) -> float:
     return rounded
 
 
-def _shortest_single(value: float) -> str:
-    texts = (f"{value:.{digits}e}" for digits in range(_DIGITS_OF_32_BITS))
-    return next(text for text in texts if _single(float(text)) == value)
-
-
 def _significant(text: str) -> tuple[str, int]:
     """Return the significant digits of a positive number and the exponent of the first of them."""
     mantissa, _, power = text.partition("e")
@@ -233,11 +230,3 @@ def _significant(text: str) -> tuple[str, int]:
     digits = (whole + fraction).lstrip("0")
     zeros = len(whole + fraction) - len(digits)
     return digits.rstrip("0"), int(power or 0) + len(whole) - 1 - zeros
-
-
-def _positional(digits: str, exponent: int) -> str:
-    if exponent < 0:
-        return "0." + "0" * (-exponent - 1) + digits
-    whole = digits[: exponent + 1].ljust(exponent + 1, "0")
-    fraction = digits[exponent + 1 :]
-    return f"{whole}.{fraction}" if fraction else whole

@@ -102,7 +102,11 @@ class _Writer:
             self._mapping(value, column)
         else:
             assert isinstance(value, list | tuple)
-            self._sequence(value, column)
+            pad = ""
+            for item in value:
+                self._write(f"{pad}- ")
+                self._compact(item, column + _INDENT)
+                pad = " " * column
         self._depth -= 1
 
     def _mapping(self, value: Mapping[object, object], column: int) -> None:
@@ -110,26 +114,18 @@ class _Writer:
         for key in sorted_keys(map(_key, value)):
             if _is_simple_key(key):
                 self._write(f"{pad}{_string(key, column)}:")
-                self._after_key(value[key], column)
+                item = value[key]
+                if _is_block(item):
+                    # Items of a list stand below their key, those of a mapping further in.
+                    inner = column + _INDENT if isinstance(item, Mapping) else column
+                    self._write("\n" + " " * inner)
+                    self._block(item, inner)
+                else:
+                    self._write(" " + _scalar(item, column + _INDENT))
             else:
                 self._write(f"{pad}? {_line(_string(key, column + _INDENT))}{' ' * column}: ")
                 self._compact(value[key], column + _INDENT)
             pad = " " * column
-
-    def _sequence(self, value: list[object] | tuple[object, ...], column: int) -> None:
-        pad = ""
-        for item in value:
-            self._write(f"{pad}- ")
-            self._compact(item, column + _INDENT)
-            pad = " " * column
-
-    def _after_key(self, value: object, column: int) -> None:
-        if not _is_block(value):
-            self._write(" " + _scalar(value, column + _INDENT))
-            return
-        inner = column + _INDENT if isinstance(value, Mapping) else column
-        self._write("\n" + " " * inner)
-        self._block(value, inner)
 
     def _compact(self, value: object, column: int) -> None:
         if _is_block(value):
@@ -175,7 +171,10 @@ def _other(value: object) -> str:
         case bool():
             return "true" if value else "false"
         case int():
-            return _integer(value)
+            try:
+                return int.__repr__(value)
+            except ValueError as error:  # Python's bound on the digits of an integer
+                raise DumpError("an integer has too many digits to be written") from error
         case float():
             text = format_float(value)
             return {"+Inf": ".inf", "-Inf": "-.inf", "NaN": ".nan"}.get(text, text)
@@ -184,13 +183,6 @@ def _other(value: object) -> str:
         case list() | tuple():
             return "[]"
     raise DumpError(f"cannot write a value of type {type(value).__name__} as YAML")
-
-
-def _integer(value: int) -> str:
-    try:
-        return int.__repr__(value)
-    except ValueError as error:
-        raise DumpError("an integer has too many digits to be written") from error
 
 
 def _string(text: str, column: int) -> str:
@@ -208,28 +200,21 @@ def _string(text: str, column: int) -> str:
         return _double_quoted(text)
     if _SPACE_BREAK.search(text) or _BREAK_SPACE.search(text):
         return _double_quoted(text)
-    return text if _can_be_plain(text) else _single_quoted(text, column)
-
-
-def _can_be_plain(text: str) -> bool:
-    if text[0] == " " or text[-1] == " " or _ANY_BREAK.search(text):
-        return False
-    return not (_NOT_PLAIN.match(text) or _NOT_PLAIN_INSIDE.search(text))
+    blank = text[0] == " " or text[-1] == " " or _ANY_BREAK.search(text)
+    if not (blank or _NOT_PLAIN.match(text) or _NOT_PLAIN_INSIDE.search(text)):
+        return text
+    return "'" + _CONTINUATION.sub(" " * column, text.replace("'", "''")) + "'"
 
 
 def _literal(text: str, column: int) -> str:
+    # Readers guess the indentation by the first line, which blanks or a line break would spoil.
     indentation = str(_INDENT) if text[0] in " " + _BREAKS else ""
-    return f"|{indentation}{_chomping(text)}\n" + _LINE_START.sub(" " * column, text)
-
-
-def _chomping(text: str) -> str:
+    chomping = ""  # one line break at the end
     if text[-1] not in _BREAKS:
-        return "-"
-    return "+" if len(text) == 1 or text[-2] in _BREAKS else ""
-
-
-def _single_quoted(text: str, column: int) -> str:
-    return "'" + _CONTINUATION.sub(" " * column, text.replace("'", "''")) + "'"
+        chomping = "-"  # none
+    elif len(text) == 1 or text[-2] in _BREAKS:
+        chomping = "+"  # several
+    return f"|{indentation}{chomping}\n" + _LINE_START.sub(" " * column, text)
 
 
 def _double_quoted(text: str) -> str:
@@ -255,20 +240,17 @@ def _binary(text: str) -> str | None:
     try:
         text.encode()
     except UnicodeEncodeError:
-        encoded = base64.b64encode(_raw_bytes(text)).decode()
+        try:
+            raw = text.encode("utf-8", "surrogateescape")
+        except UnicodeEncodeError:  # a surrogate that stands for no byte
+            raw = text.encode("utf-8", "surrogatepass")
+        encoded = base64.b64encode(raw).decode()
     else:
         return None
     if len(encoded) < _BINARY_LINE:
         return encoded
     lines = range(0, len(encoded), _BINARY_LINE)
     return "".join(encoded[start : start + _BINARY_LINE] + "\n" for start in lines)
-
-
-def _raw_bytes(text: str) -> bytes:
-    try:
-        return text.encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:
-        return text.encode("utf-8", "surrogatepass")
 
 
 def sorted_keys(keys: Iterable[str]) -> list[str]:

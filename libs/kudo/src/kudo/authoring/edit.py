@@ -59,6 +59,7 @@ def added(file: str, text: str, addition: Addition) -> str:
         if load(result) == expected:
             return result
     except (YamlError, yaml.YAMLError):
+        # Written in a way that is not understood here.
         pass
     message = (
         f"nothing can be added to {addition.place} without changing how the file is written; add "
@@ -68,8 +69,7 @@ def added(file: str, text: str, addition: Addition) -> str:
 
 
 def _whole(addition: Addition) -> object:
-    item = {addition.name: addition.value} if addition.name else [addition.value]
-    return {addition.key: item}
+    return {addition.key: _item(addition)}
 
 
 def _read(file: str, text: str) -> dict[str, object]:
@@ -139,15 +139,15 @@ class _Text:
             YamlError: the mapping that it belongs to is not written out in this place.
         """
         if addition.path:
-            found = self._within(addition)
-            if found is None:
+            entry = self._within(addition)
+            if entry is None:
                 raise YamlError(f"there is no {addition.place}")
-            return self._in_value(*found, addition)
+            return self._in_value(*entry, addition)
         if not isinstance(self._root, yaml.MappingNode):
             return self._at_end(_block(_whole(addition)), 0)
-        found = _entry(self._root, addition.key)
-        if found is not None:
-            return self._in_value(*found, addition)
+        entry = _entry(self._root, addition.key)
+        if entry is not None:
+            return self._in_value(*entry, addition)
         return self._at_end(_block(_whole(addition)), self._root.start_mark.column)
 
     def _within(self, addition: Addition) -> tuple[yaml.Node, yaml.Node] | None:
@@ -169,10 +169,16 @@ class _Text:
         if not isinstance(value, yaml.CollectionNode) or not value.value:
             return self._in_empty(key, value, addition)
         if value.flow_style:
-            return self._in_flow(value, addition)
+            closing = value.end_mark.index - 1
+            kept = self._text[:closing].rstrip()
+            comma = " " if kept.endswith(",") else ", "
+            item = _dumped(_item(addition), flow=True).strip()[1:-1]
+            return f"{kept}{comma}{item}{self._text[closing:]}"
         position = self._line_end(self._end(value))
-        block = _block(_item(addition))
-        return self._inserted(position, _indented(block, value.start_mark.column))
+        block = _indented(_block(_item(addition)), value.start_mark.column)
+        before = self._text[:position]
+        gap = "" if before.endswith("\n") else "\n"
+        return f"{before}{gap}{block}{self._text[position:]}"
 
     def _in_empty(self, key: yaml.Node, value: yaml.Node, addition: Addition) -> str:
         """Put the first item below the line of the key; a comment on that line stays."""
@@ -185,17 +191,6 @@ class _Text:
             kept = self._text[:position]
         gap = "" if kept.endswith("\n") else "\n"
         return f"{kept}{gap}{block}{self._text[position:]}"
-
-    def _in_flow(self, value: yaml.Node, addition: Addition) -> str:
-        closing = value.end_mark.index - 1
-        kept = self._text[:closing].rstrip()
-        comma = " " if kept.endswith(",") else ", "
-        return f"{kept}{comma}{_flow(_item(addition))[1:-1]}{self._text[closing:]}"
-
-    def _inserted(self, position: int, block: str) -> str:
-        before = self._text[:position]
-        gap = "" if before.endswith("\n") else "\n"
-        return f"{before}{gap}{block}{self._text[position:]}"
 
     def _end(self, node: yaml.Node) -> int:
         """Return where the text of a node ends; marks of block nodes are those of what follows."""
@@ -219,9 +214,9 @@ class _Text:
 
 def _entry(node: yaml.Node | None, key: str) -> tuple[yaml.Node, yaml.Node] | None:
     """Return key and value of the entry of a mapping that counts: of duplicates the last."""
-    for found, value in reversed(node.value) if isinstance(node, yaml.MappingNode) else ():
-        if str(found.value).casefold() == key.casefold():
-            return found, value
+    for name, value in reversed(node.value) if isinstance(node, yaml.MappingNode) else ():
+        if str(name.value).casefold() == key.casefold():
+            return name, value
     return None
 
 
@@ -243,10 +238,6 @@ class _Dumper(ReadableDumper):
 
 def _block(value: object) -> str:
     return _dumped(value, flow=False)
-
-
-def _flow(value: object) -> str:
-    return _dumped(value, flow=True).strip()
 
 
 def _dumped(value: object, *, flow: bool) -> str:
@@ -285,16 +276,13 @@ def check_change(folder: Path, before: PackageFiles, changes: Mapping[str, str])
     """
     contents = {path: text.encode() for path, text in changes.items()}
     after = replace(before, files={**before.files, **contents})
-    before_errors = (
-        {_key(problem) for problem in _errors(folder, before)} if _is_complete(before) else set()
-    )
+    # Errors that the package has now are no reason to refuse: a package grows step by step.
+    before_errors = set[tuple[str, str, str]]()
+    if {OPERATOR_FILE, PARAMETERS_FILE} <= before.files.keys():
+        before_errors = {_key(problem) for problem in _errors(folder, before)}
     problems = [problem for problem in _errors(folder, after) if _key(problem) not in before_errors]
     if problems:
         raise InvalidInput(problems)
-
-
-def _is_complete(files: PackageFiles) -> bool:
-    return {OPERATOR_FILE, PARAMETERS_FILE} <= files.files.keys()
 
 
 def _errors(folder: Path, files: PackageFiles) -> Iterable[Problem]:

@@ -3,7 +3,7 @@
 import json
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -47,27 +47,23 @@ class FirstCase:
 
     def files(self) -> Mapping[str, str]:
         """Return the texts of the files by their name in the folder of the case."""
+        install = f"kubectl kudo install ../.. --instance {INSTANCE}"
+        values = (f"-p {name}={value}" for name, value in self.values.items())
         files = {
-            "00-install.yaml": _ABOUT + _step(self._install()),
+            "00-install.yaml": _ABOUT + _step(" ".join([install, *values])),
             "00-assert.yaml": _ASSERT + _documents(_complete(_FALLBACK), *self.installed),
-            "00-errors.yaml": _ERRORS + _documents(_failed(_FALLBACK)),
+            "00-errors.yaml": _ERRORS + _instance() + _status(_FALLBACK, "FATAL_ERROR"),
         }
         if self.change is not None:
             asserts = _documents(_complete(self.change.plan, self.change), *self.changed)
-            files["01-update.yaml"] = _step(self._update(self.change))
+            value = f"{self.change.parameter}={self.change.value}"
+            update = f"kubectl kudo update --instance {INSTANCE} -p {value} --wait"
+            files["01-update.yaml"] = _step(update)
             files["01-assert.yaml"] = asserts
         uninstall = f"kubectl kudo uninstall --instance {INSTANCE} --wait"
         files["02-uninstall.yaml"] = _step(uninstall)
         files["02-errors.yaml"] = _GONE + _documents(_instance(), *self.removed)
         return files
-
-    def _install(self) -> str:
-        values = (f"-p {name}={value}" for name, value in self.values.items())
-        return " ".join(["kubectl kudo install ../.. --instance", INSTANCE, *values])
-
-    def _update(self, change: Change) -> str:
-        value = f"{change.parameter}={change.value}"
-        return f"kubectl kudo update --instance {INSTANCE} -p {value} --wait"
 
 
 def first_case(package: Package) -> FirstCase:
@@ -77,16 +73,12 @@ def first_case(package: Package) -> FirstCase:
     type has another value that is surely valid.
     """
     plans = package.operator.plans or {}
-    return FirstCase(
-        values=dict(_needed(package.parameters)),
-        change=_change(package.parameters, tuple(plans)),
-    )
-
-
-def _needed(parameters: Sequence[PackageParameter]) -> Iterator[tuple[str, str]]:
-    for parameter in parameters:
-        if parameter.required and not parameter.has_default and not is_container(parameter.type):
-            yield parameter.name, _valid(parameter)
+    needed = {
+        parameter.name: _valid(parameter)
+        for parameter in package.parameters
+        if parameter.required and not parameter.has_default and not is_container(parameter.type)
+    }
+    return FirstCase(values=needed, change=_change(package.parameters, tuple(plans)))
 
 
 def _valid(parameter: PackageParameter) -> str:
@@ -127,7 +119,8 @@ def _shell(value: object) -> str:
 
 
 def _step(command: str) -> str:
-    line = command if _is_plain(command) else json.dumps(command, ensure_ascii=False)
+    plain = re.fullmatch(r"[A-Za-z0-9_.:/= -]+", command) is not None and ": " not in command
+    line = command if plain else json.dumps(command, ensure_ascii=False)
     return f"""\
 apiVersion: kuttl.dev/v1beta1
 kind: TestStep
@@ -135,10 +128,6 @@ commands:
   - command: {line}
     namespaced: true
 """
-
-
-def _is_plain(command: str) -> bool:
-    return re.fullmatch(r"[A-Za-z0-9_.:/= -]+", command) is not None and ": " not in command
 
 
 def _documents(*documents: str) -> str:
@@ -161,10 +150,6 @@ def _complete(plan: str, change: Change | None = None) -> str:
         value = json.dumps(shlex.split(change.value)[0], ensure_ascii=False)
         spec = f"spec:\n  parameters:\n    {_key(change.parameter)}: {value}\n"
     return _instance() + spec + _status(plan, "COMPLETE")
-
-
-def _failed(plan: str) -> str:
-    return _instance() + _status(plan, "FATAL_ERROR")
 
 
 def _status(plan: str, status: str) -> str:

@@ -134,12 +134,9 @@ def located(finding: Finding, package: Package) -> Finding:
         if position is not None:
             place = replace(place, line=position.line, column=position.column)
     elif not place.path and place.file not in package.files.files:
-        place = replace(place, file=_path_of(place.file, package))
+        # The name of a template may leave out some of its path.
+        names = {place.file.removeprefix("templates/"), place.file}
+        paths = (path for path in package.files.files if is_template(path))
+        path = next((path for path in paths if template_name(path) in names), place.file)
+        place = replace(place, file=path)
     return replace(finding, place=place)
-
-
-def _path_of(file: str, package: Package) -> str:
-    """Return the path of a template, whose name may leave some of it out."""
-    name = file.removeprefix("templates/")
-    paths = (path for path in package.files.files if is_template(path))
-    return next((path for path in paths if template_name(path) in {name, file}), file)

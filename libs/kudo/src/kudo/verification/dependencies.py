@@ -139,18 +139,17 @@ def _of(package: Package, resolution: Resolution) -> Iterator[Finding]:
 
 def child_values(package: Package, resolution: Resolution) -> Iterator[Finding]:
     """Yield what is wrong with the values for children whose package is known."""
-    children = {_identity(dependency): dependency for dependency in resolution.dependencies}
+    children = {}
+    for dependency in resolution.dependencies:
+        file = dependency.operator
+        versions = file.operator_version or None, file.app_version or None
+        children[file.name or None, *versions] = dependency
     rendering = Rendering(package)
     for task in package.operator.tasks:
         spec = task.spec
         child = children.get((spec.package, spec.operator_version, spec.app_version))
         if task.kind == KUDO_OPERATOR and child is not None:
             yield from _values(task, child, rendering)
-
-
-def _identity(package: Package) -> tuple[str | None, str | None, str | None]:
-    file = package.operator
-    return file.name or None, file.operator_version or None, file.app_version or None
 
 
 def _values(task: Task, child: Package, rendering: Rendering) -> Iterator[Finding]:
@@ -175,7 +174,8 @@ def _values(task: Task, child: Package, rendering: Rendering) -> Iterator[Findin
         else:
             yield from _value(file, parameters[name], value, rendering)
     for parameter in child.parameters:
-        if parameter.name not in values and _is_needed(parameter):
+        default = stored(parameter, parameter.default) if parameter.has_default else None
+        if parameter.name not in values and parameter.required and default is None:
             message = (
                 f'task "{task.name}" gives no value to parameter "{parameter.name}", which '
                 f"{_name(child)} requires"
@@ -200,12 +200,6 @@ def _place(file: str, name: str, rendering: Rendering) -> Place:
     position = Source(rendering.text(file, fill=True)).position((name,))
     line = template_line(file, text, rendering.filled, position.line) if position else None
     return at_template(file, line or 0)
-
-
-def _is_needed(parameter: PackageParameter) -> bool:
-    return parameter.required and not (
-        parameter.has_default and stored(parameter, parameter.default) is not None
-    )
 
 
 def _name(package: Package) -> str:

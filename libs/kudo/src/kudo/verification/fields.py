@@ -5,7 +5,7 @@ unknown keys are ignored, and a number without quotes becomes the text that Go m
 author gets to know.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from typing import Final
 
@@ -46,7 +46,16 @@ def keys_are_unique(package: Package) -> Iterator[Finding]:
                 continue
             first = seen.setdefault((id(entry.mapping), name), entry)
             if first is not entry:
-                yield _duplicate(file, first, entry)
+                path = shown_name(path_text((*entry.path, entry.name)))
+                message = (
+                    f'key "{path}" is given twice, first in line {Position.of(first.key).line}; '
+                    "only the last one counts"
+                )
+                same = yaml.serialize(first.value) == yaml.serialize(entry.value)
+                make = warning if same or entry.name in _DESCRIPTIVE else tolerated
+                yield make(
+                    "KeyDuplicate", message, _key(file, entry), "remove or rename one of them"
+                )
 
 
 def documents_are_single(package: Package) -> Iterator[Finding]:
@@ -72,21 +81,6 @@ def second_document(text: str | bytes, file: str) -> Iterator[Finding]:
         return
 
 
-def _duplicate(file: str, first: SourceEntry, entry: SourceEntry) -> Finding:
-    line = Position.of(first.key).line
-    name = path_text((*entry.path, entry.name))
-    message = (
-        f'key "{shown_name(name)}" is given twice, first in line {line}; only the last one counts'
-    )
-    harmless = entry.name in _DESCRIPTIVE or _same(first.value, entry.value)
-    make = warning if harmless else tolerated
-    return make("KeyDuplicate", message, _key(file, entry), "remove or rename one of them")
-
-
-def _same(left: yaml.Node, right: yaml.Node) -> bool:
-    return bool(yaml.serialize(left) == yaml.serialize(right))
-
-
 def fields_are_known(package: Package) -> Iterator[Finding]:
     """A misspelt field is an error if what runs depends on the field that is meant."""
     for file, source in _sources(package):
@@ -102,16 +96,11 @@ def fields_are_known(package: Package) -> Iterator[Finding]:
             fields = [field.name for field in fields_of(shape.model)]
             if entry.name.casefold() not in map(str.casefold, fields):
                 plain = bool(source.plain(entry.key))
-                meant = _meant(entry.name, fields, siblings[id(entry.mapping)])
+                # A field that is there is not the one that is meant.
+                missing = [field for field in fields if field not in siblings[id(entry.mapping)]]
+                close = get_close_matches(entry.name, missing, n=1, cutoff=0.7)
+                meant = close[0] if close else ""
                 yield _unknown(file, entry, meant, fields, plain=plain)
-
-
-def _meant(name: str, fields: Iterable[str], there: Collection[str]) -> str:
-    """Return the field that a misspelt one stands for; empty if there is none."""
-    close = get_close_matches(
-        name, [field for field in fields if field not in there], n=1, cutoff=0.7
-    )
-    return close[0] if close else ""
 
 
 def _unknown(
@@ -135,8 +124,11 @@ def texts_keep_their_spelling(package: Package) -> Iterator[Finding]:
     for file, source in _sources(package):
         for path, node, descriptive in _texts(file, source):
             written = source.plain(node)
-            value = None if written is None else _read_as(written)
-            if written is None or value is None or value == written:
+            plain_value = None if written is None else _value(written)
+            if written is None or plain_value is None:
+                continue
+            value = text_of(plain_value)
+            if value is None or value == written:
                 continue
             edit = Edit(
                 file,
@@ -166,18 +158,13 @@ def _texts(file: str, source: Source) -> Iterator[tuple[Path, yaml.Node, bool]]:
             continue
         if below.kind == "text":
             yield path, entry.value, entry.name in _DESCRIPTIVE
-        elif _holds_texts(below) and isinstance(entry.value, yaml.SequenceNode):
+        elif (
+            below.kind == "list"
+            and below.below is not None
+            and below.below.kind == "text"
+            and isinstance(entry.value, yaml.SequenceNode)
+        ):
             yield from (((*path, n), item, False) for n, item in enumerate(entry.value.value))
-
-
-def _holds_texts(shape: Shape) -> bool:
-    return shape.below is not None and (shape.kind, shape.below.kind) == ("list", "text")
-
-
-def _read_as(written: str) -> str | None:
-    """Return the text that reading makes of a plain scalar; None for null."""
-    value = _value(written)
-    return None if value is None else text_of(value)
 
 
 def _value(written: str) -> object:

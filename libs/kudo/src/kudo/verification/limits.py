@@ -45,7 +45,8 @@ class _Limit:
 
 def limits_are_durations(package: Package) -> Iterator[Finding]:
     """One that cannot be read would end every run before it sends anything."""
-    for limit in (*_of_plans(package), *_of_tasks(package)):
+    of_tasks = (limit for task in _first_tasks(package) for limit in _limits_of_task(task))
+    for limit in (*_of_plans(package), *of_tasks):
         try:
             seconds_of(limit.text)
         except DurationError as fault:
@@ -69,22 +70,21 @@ def limits_can_pass(package: Package) -> Iterator[Finding]:
 
 def _unreachable(limit: _Limit, places: Sequence[tuple[_Limit, ...]]) -> Iterator[Finding]:
     """Yield what is wrong with a limit if others pass before it in each of its places."""
-    before = [_first_to_pass(limit, around) for around in places]
-    first = before[0] if before and None not in before else None
-    if first is None:
+    own, before = limit.seconds, list[_Limit]()
+    for around in places:
+        # The innermost of those that are not longer: the message names the nearest one.
+        shorter = [each for each in around if own and each.seconds and each.seconds <= own]
+        if not shorter:
+            return
+        before.append(shorter[-1])
+    if not before:
         return
+    first = before[0]
     message = (
         f"{limit.field} {limit.text} of {limit.what} never passes: {first.what} has the "
         f"{first.field} {first.text}"
     )
     yield warning("TimeLimitUnreachable", message, limit.place, "make it shorter, or remove it")
-
-
-def _first_to_pass(limit: _Limit, around: tuple[_Limit, ...]) -> _Limit | None:
-    """Return the innermost limit that is not longer than one in it."""
-    own = limit.seconds
-    before = (each for each in reversed(around) if own and each.seconds and each.seconds <= own)
-    return next(before, None)
 
 
 def limits_are_used(package: Package) -> Iterator[Finding]:
@@ -127,11 +127,6 @@ def _steps(name: str, plan: Plan) -> Iterator[tuple[Step, _Limit]]:
         for n, step in enumerate(phase.steps):
             place = at_plan(name, "phases", number, "steps", n, _TIMEOUT)
             yield step, _Limit(f'step "{step.name}"', step.timeout or "", place, around)
-
-
-def _of_tasks(package: Package) -> Iterator[_Limit]:
-    for task in _first_tasks(package):
-        yield from _limits_of_task(task)
 
 
 def _limits_of_task(task: Task) -> Iterator[_Limit]:

@@ -180,15 +180,10 @@ def variables_are_known(package: Package) -> Iterator[Finding]:
     for file, usage in _usages(package):
         for name, position in usage.unknown.items():
             message = f'template {file} defines an invalid implicit parameter "{name}"'
-            yield error(
-                "VariableUnknown", message, at_template(file, *position), _meant(name, package)
-            )
-
-
-def _meant(name: str, package: Package) -> str:
-    if name in {parameter.name for parameter in package.parameters}:
-        return f"parameters are in .Params: .Params.{name}"
-    return did_you_mean(name, (*VARIABLES, "Params", "Pipes"))
+            suggestion = did_you_mean(name, (*VARIABLES, "Params", "Pipes"))
+            if any(parameter.name == name for parameter in package.parameters):
+                suggestion = f"parameters are in .Params: .Params.{name}"
+            yield error("VariableUnknown", message, at_template(file, *position), suggestion)
 
 
 def tasks_name_defined_templates(package: Package) -> Iterator[Finding]:

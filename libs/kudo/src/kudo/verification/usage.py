@@ -107,7 +107,11 @@ class _Walk:
             case nodes.If() | nodes.With() | nodes.Range():
                 self._block(node, dot, scope.new_child())
             case nodes.Template(name=name, pipe=argument):
-                self._enter(name, self._pipe(argument, dot, scope) if argument else _OTHER)
+                value = self._pipe(argument, dot, scope) if argument else _OTHER
+                # Once for each kind of value: a template may call itself.
+                if name in self._bodies and (name, value) not in self._seen:
+                    self._seen.add((name, value))
+                    self._pending.append((self._bodies[name], value))
 
     def _block(self, node: nodes.Block, dot: _Value, scope: _Scope) -> None:
         value = self._commands(node.pipe.commands, dot, scope)
@@ -120,11 +124,6 @@ class _Walk:
         self._body(node.body, dot if isinstance(node, nodes.If) else value, scope)
         self._body(node.otherwise, dot, scope)
 
-    def _enter(self, name: str, dot: _Value) -> None:
-        if name in self._bodies and (name, dot) not in self._seen:
-            self._seen.add((name, dot))
-            self._pending.append((self._bodies[name], dot))
-
     def _condition(self, pipe: nodes.Pipe, value: _Value, dot: _Value, scope: _Scope) -> None:
         """Note the parameters whose value is asked for truth: alone, or in `and`, `or`, `not`."""
         if isinstance(value, _Parameter):
@@ -135,7 +134,10 @@ class _Walk:
         function, *rest = pipe.commands[0].args
         if isinstance(function, nodes.Identifier) and function.name in _LOGICAL:
             for operand in rest:
-                inner = operand if isinstance(operand, nodes.Pipe) else _alone(operand)
+                inner = operand
+                if not isinstance(inner, nodes.Pipe):
+                    commands = (nodes.Command(operand.pos, (operand,)),)
+                    inner = nodes.Pipe(operand.pos, (), is_assign=False, commands=commands)
                 self._condition(inner, self._operand(operand, dot, scope), dot, scope)
 
     # Pipelines
@@ -147,19 +149,18 @@ class _Walk:
 
     def _set(self, pipe: nodes.Pipe, value: _Value, scope: _Scope) -> None:
         for variable in pipe.declared:
-            if pipe.is_assign:
-                self._assign(variable.name, value, scope)
-            else:
-                scope[variable.name] = value
-
-    def _assign(self, name: str, value: _Value, scope: _Scope) -> None:
-        """Give a variable a second value: from here on it may be the one or the other."""
-        owner = next((names for names in scope.maps if name in names), scope.maps[0])
-        before = owner.get(name, _OTHER)
-        if before != value:
-            self._hand_on(before)
-            self._hand_on(value)
-            owner[name] = _OTHER
+            name = variable.name
+            if not pipe.is_assign:
+                scope[name] = value
+                continue
+            # Whether the assignment runs is not known: from here on the variable may have the one
+            # value or the other, so neither is followed any further.
+            owner = next((names for names in scope.maps if name in names), scope.maps[0])
+            before = owner.get(name, _OTHER)
+            if before != value:
+                self._hand_on(before)
+                self._hand_on(value)
+                owner[name] = _OTHER
 
     def _commands(self, commands: Iterable[nodes.Command], dot: _Value, scope: _Scope) -> _Value:
         value: _Value | None = None
@@ -201,7 +202,13 @@ class _Walk:
         if function.name == "index" and arguments:
             value, *keys = arguments
             for key in keys:
-                value = self._indexed(value, key, function.pos)
+                if isinstance(key, _Literal):
+                    value = self._members(value, (key.text,), function.pos)
+                else:
+                    # Any parameter may be meant by a key that is computed.
+                    self._hand_on(value)
+                    self._hand_on(key)
+                    value = _OTHER
             return value
         match function.name, arguments:
             case "hasKey", [_Thing.PARAMETERS, _Literal(text=name)]:
@@ -209,13 +216,6 @@ class _Walk:
             case _:
                 for argument in arguments:
                     self._hand_on(argument)
-        return _OTHER
-
-    def _indexed(self, value: _Value, key: _Value, pos: int) -> _Value:
-        if isinstance(key, _Literal):
-            return self._members(value, (key.text,), pos)
-        self._hand_on(value)
-        self._hand_on(key)
         return _OTHER
 
     def _members(self, value: _Value, names: Iterable[str], pos: int) -> _Value:
@@ -237,10 +237,3 @@ class _Walk:
     def _position(self, pos: int) -> Position:
         source = self._tree.source
         return source.count("\n", 0, pos) + 1, pos - source.rfind("\n", 0, pos)
-
-
-def _alone(operand: nodes.Operand) -> nodes.Pipe:
-    """Return an operand as a pipeline of its own."""
-    return nodes.Pipe(
-        operand.pos, (), is_assign=False, commands=(nodes.Command(operand.pos, (operand,)),)
-    )

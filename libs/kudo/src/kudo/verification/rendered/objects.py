@@ -33,6 +33,10 @@ _POLICY: Final = ("metadata", "annotations", ANNOTATION_DELETION_POLICY)
 _APPLY_POLICY: Final = ("metadata", "annotations", ANNOTATION_APPLY_POLICY)
 _SHOWN: Final = ("true", "false")
 """`false` is as good as none."""
+_NOT_OF_A_POD: Final = (
+    f"the annotation {ANNOTATION_SHOW_TERMINATION_MESSAGE} counts only for pods; "
+    "set it in spec.template.metadata"
+)
 _METADATA: Final = ("metadata",)
 _OF_PODS: Final = (
     ("spec", "template", "metadata"),
@@ -150,20 +154,14 @@ def termination_messages_can_be_shown(rendering: Rendering) -> Iterator[Finding]
             metadata = _mapping_at(item.object, path)
             problem = problem_of(metadata, ANNOTATION_SHOW_TERMINATION_MESSAGE, _SHOWN)
             if path == _METADATA and item.object["kind"] != "Pod":
-                problem = _not_of_a_pod(metadata)
+                has_it = ANNOTATION_SHOW_TERMINATION_MESSAGE in _mapping_at(
+                    metadata, ("annotations",)
+                )
+                problem = _NOT_OF_A_POD if has_it else ""
             if problem:
                 annotation = (*path, "annotations", ANNOTATION_SHOW_TERMINATION_MESSAGE)
                 place = rendering.place(item, annotation, fill=fill)
                 yield warning("TerminationMessageNotShown", f"{item}: {problem}", place)
-
-
-def _not_of_a_pod(metadata: JsonObject) -> str:
-    if ANNOTATION_SHOW_TERMINATION_MESSAGE not in _mapping_at(metadata, ("annotations",)):
-        return ""
-    return (
-        f"the annotation {ANNOTATION_SHOW_TERMINATION_MESSAGE} counts only for pods; "
-        "set it in spec.template.metadata"
-    )
 
 
 def _mapping_at(obj: JsonObject, path: tuple[str, ...]) -> JsonObject:
@@ -180,10 +178,10 @@ def objects_are_defined_once(rendering: Rendering) -> Iterator[Finding]:
     reported: set[tuple[str, ...]] = set()
     for plan in rendering.package.operator.plans or {}:
         seen: dict[tuple[str, ...], RenderedObject] = {}
-        for file in _applied_by(rendering.package, plan):
+        for file in dict.fromkeys(_files_of(rendering.package, plan)):
             objects, fill = by_file.get(file, ((), False))
             for item in objects:
-                key = _key(item)
+                key = _group(item), item.object["kind"], item.object["metadata"]["name"]
                 first = seen.setdefault(key, item)
                 if first is item or (*key, first.file, file) in reported:
                     continue
@@ -202,7 +200,13 @@ def kinds_are_defined_before(rendering: Rendering) -> Iterator[Finding]:
         files = [file for file in task.spec.resources or () if file in templates]
         rendered = [rendering.found(file) for file in files]
         items = [(item, fill) for objects, fill in rendered for item in objects]
-        defined = {kind: item for item, _ in items for kind in _defined_by(item)}
+        defined: dict[tuple[str, str], RenderedObject] = {}
+        for item, _ in items:
+            kind = _group(item), item.object["kind"]
+            if kind == ("apiextensions.k8s.io", "CustomResourceDefinition"):
+                spec = _mapping_at(item.object, ("spec",))
+                named = str(_mapping_at(spec, ("names",)).get("kind"))
+                defined[str(spec.get("group")), named] = item
         for item, fill in items:
             crd = defined.get((_group(item), item.object["kind"]))
             if crd is None:
@@ -214,13 +218,6 @@ def kinds_are_defined_before(rendering: Rendering) -> Iterator[Finding]:
             place = rendering.place(item, ("kind",), fill=fill)
             advice = "apply the CRD by a task of an earlier step"
             yield warning("KindDefinedTooLate", message, place, advice)
-
-
-def _defined_by(item: RenderedObject) -> Iterator[tuple[str, str]]:
-    """Yield group and kind of what a CRD defines."""
-    if (_group(item), item.object["kind"]) == ("apiextensions.k8s.io", "CustomResourceDefinition"):
-        spec = _mapping_at(item.object, ("spec",))
-        yield str(spec.get("group")), str(_mapping_at(spec, ("names",)).get("kind"))
 
 
 def objects_are_not_too_many(rendering: Rendering) -> Iterator[Finding]:
@@ -240,11 +237,6 @@ def objects_are_not_too_many(rendering: Rendering) -> Iterator[Finding]:
             )
             suggestion = "make several packages of it"
             yield error("TooManyObjects", message, at_plan(plan), suggestion)
-
-
-def _applied_by(package: Package, plan: str) -> list[str]:
-    """Return the templates that a plan applies, each once."""
-    return list(dict.fromkeys(_files_of(package, plan)))
 
 
 def _files_of(package: Package, plan: str) -> Iterator[str]:
@@ -283,10 +275,6 @@ def _objects(rendering: Rendering) -> Iterator[tuple[RenderedObject, bool]]:
         if file not in skipped:
             objects, fill = rendering.found(file)
             yield from ((item, fill) for item in objects)
-
-
-def _key(item: RenderedObject) -> tuple[str, ...]:
-    return _group(item), item.object["kind"], item.object["metadata"]["name"]
 
 
 def _group(item: RenderedObject) -> str:

@@ -88,7 +88,12 @@ class Rendering:
             FatalTaskError: it cannot be rendered.
         """
         if (file, fill) not in self._texts:
-            self._texts[file, fill] = self._render(file, fill=fill)
+            try:
+                text = render(file, self.package.templates[file], self.values(fill=fill))
+            except FatalTaskError as fault:
+                self._texts[file, fill] = fault
+            else:
+                self._texts[file, fill] = text
         rendered = self._texts[file, fill]
         if isinstance(rendered, FatalTaskError):
             raise rendered
@@ -101,7 +106,14 @@ class Rendering:
             FatalTaskError: it cannot be rendered, or renders to something else.
         """
         if (file, fill) not in self._objects:
-            self._objects[file, fill] = self._read(file, fill=fill)
+            try:
+                text = self.text(file, fill=fill)
+                read = objects_with_lines(file, text, Engine.full().budget)
+                made = tuple(RenderedObject(file, item, line) for line, item in read)
+            except FatalTaskError as fault:
+                self._objects[file, fill] = fault
+            else:
+                self._objects[file, fill] = made
         items = self._objects[file, fill]
         if isinstance(items, FatalTaskError):
             raise items
@@ -144,20 +156,6 @@ class Rendering:
         text = self.package.templates[file]
         line = template_line(file, text, self.values(fill=fill), rendered)
         return at_template(file, line or 0)
-
-    def _render(self, file: str, *, fill: bool) -> str | FatalTaskError:
-        try:
-            return render(file, self.package.templates[file], self.values(fill=fill))
-        except FatalTaskError as fault:
-            return fault
-
-    def _read(self, file: str, *, fill: bool) -> tuple[RenderedObject, ...] | FatalTaskError:
-        try:
-            text = self.text(file, fill=fill)
-            items = objects_with_lines(file, text, Engine.full().budget)
-            return tuple(RenderedObject(file, item, line) for line, item in items)
-        except FatalTaskError as fault:
-            return fault
 
 
 def templates_can_be_rendered(rendering: Rendering) -> Iterator[Finding]:
