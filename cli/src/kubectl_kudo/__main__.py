@@ -77,14 +77,11 @@ def _run(argv: list[str]) -> None:
         return
     node, rest = find(ROOT, argv)
     if isinstance(node, Group):
-        _run_group(node, rest)
+        # It takes the global flags, so that a wrong one is an error here as well.
+        Parser(node.name).parse(rest)
+        print(node.help(), end="")
     else:
         _run_command(node, rest)
-
-
-def _run_group(group: Group, argv: list[str]) -> None:
-    Parser(group.name).parse(argv)
-    print(group.help(), end="")
 
 
 def _run_command(command: Command, argv: list[str]) -> None:

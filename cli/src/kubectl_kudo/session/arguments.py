@@ -202,7 +202,7 @@ class Parser(argparse.ArgumentParser):
             epilog=texts.get("epilog"),
         )
         self._switches: set[str] = set()
-        self._known: list[str] = []
+        self._names: list[str] = []
         self._add(self.add_argument_group("flags"), flags)
         self._add(self.add_argument_group("global flags"), GLOBAL_FLAGS)
 
@@ -216,14 +216,20 @@ class Parser(argparse.ArgumentParser):
         try:
             args, rest = self.parse_known_args(typed)
         except argparse.ArgumentError as error:
-            raise UsageError(_text(error, typed)) from None
-        args.arguments = list(_positional(rest, self._known))
+            # The texts of KUDO 0.19, whose flags were those of Go.
+            names = (error.argument_name or "").split("/")
+            name = next((token for token in reversed(typed) if token in names), names[-1])
+            if "expected one argument" not in error.message:
+                raise UsageError(f"{name}: {error.message}") from None
+            shown = name if name.startswith("--") else f"'{name[1:]}' in {name}"
+            raise UsageError(f"flag needs an argument: {shown}") from None
+        args.arguments = list(_positional(rest, self._names))
         return args
 
     def _add(self, group: Any, flags: Iterable[Flag]) -> None:
         for flag in flags:
             options: dict[str, Any] = {"dest": flag.attribute, "help": flag.help}
-            self._known += [name for name in flag.names if name.startswith("--")]
+            self._names += [name for name in flag.names if name.startswith("--")]
             if not flag.value:
                 self._switches.add(flag.names[0])
                 options |= {"action": _Switch, "default": flag.default}
@@ -272,17 +278,7 @@ class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
         return " ".join(filter(None, (", ".join(names), str(action.metavar or ""))))
 
 
-def _text(error: argparse.ArgumentError, typed: Sequence[str]) -> str:
-    """Return the error text of KUDO 0.19 for a flag without its value."""
-    names = (error.argument_name or "").split("/")
-    name = next((token for token in reversed(typed) if token in names), names[-1])
-    if "expected one argument" not in error.message:
-        return f"{name}: {error.message}"
-    shown = name if name.startswith("--") else f"'{name[1:]}' in {name}"
-    return f"flag needs an argument: {shown}"
-
-
-def _positional(rest: Iterable[str], known: Iterable[str]) -> Iterator[str]:
+def _positional(rest: Iterable[str], flags: Iterable[str]) -> Iterator[str]:
     """Yield what argparse left over, if all of it is positional."""
     flags_ended = False
     for word in rest:
@@ -291,12 +287,10 @@ def _positional(rest: Iterable[str], known: Iterable[str]) -> Iterator[str]:
         elif word == "--":
             flags_ended = True
         elif word.startswith("--"):
-            raise UsageError(_unknown_flag(word.partition("=")[0], known))
+            name = word.partition("=")[0]
+            # Less alike, `--all-namespaces` would be taken for `--namespace`, another thing.
+            close = closest(name[2:], (flag[2:] for flag in flags), similarity=0.8)
+            hint = f"; did you mean --{close[0]}?" if close else ""
+            raise UsageError(f"unknown flag: {name}{hint}")
         else:
             raise UsageError(f"unknown shorthand flag: '{word[1]}' in {word}")
-
-
-def _unknown_flag(name: str, known: Iterable[str]) -> str:
-    # Less alike, `--all-namespaces` would be taken for `--namespace`, which is another thing.
-    close = closest(name[2:], (other[2:] for other in known), similarity=0.8)
-    return f"unknown flag: {name}" + (f"; did you mean --{close[0]}?" if close else "")

@@ -67,8 +67,8 @@ def operator_name_fault(name: str) -> str:
 
 
 def version_fault(version: str) -> str:
-    known = precedence(version) is not None
-    return "" if known else f'"{version}" is not a semantic version such as 1.2.0'
+    is_version = precedence(version) is not None
+    return "" if is_version else f'"{version}" is not a semantic version such as 1.2.0'
 
 
 def optional_version_fault(version: str) -> str:

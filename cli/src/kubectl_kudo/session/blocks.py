@@ -85,10 +85,12 @@ class Table:
     width: int = 0
 
     def headings(self) -> list[Column]:
-        return [Column(one) if isinstance(one, str) else one for one in self.columns]
+        return [Column(column) if isinstance(column, str) else column for column in self.columns]
 
     def cells(self) -> list[list[Cell]]:
-        return [[Cell(one) if isinstance(one, str) else one for one in row] for row in self.rows]
+        return [
+            [Cell(cell) if isinstance(cell, str) else cell for cell in row] for row in self.rows
+        ]
 
     def plain(self) -> str:
         """Return the table for a pipe, each line ended."""

@@ -4,9 +4,10 @@ A command is the `COMMAND` of its module, which is imported when the words name 
 before the words that is not a global one imports them all.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
+from itertools import islice
 
 from kubectl_kudo.session.arguments import GLOBAL_FLAGS, INSTANCE, Args, Flag, Parser
 from kubectl_kudo.session.errors import UsageError
@@ -54,12 +55,13 @@ class Command:
     def parser(self) -> Parser:
         words = f"{PROGRAM} {self.name}"
         description = "\n\n".join(filter(None, (self.summary, self.more)))
+        examples = [f"  # {comment}\n  kubectl kudo {line}" for comment, line in self.examples]
         return Parser(
             words,
             self.flags,
             usage=f"{words} {self.usage}",
             description=description,
-            epilog=self._examples(),
+            epilog="\n\n".join(["examples:", *examples]) if examples else "",
         )
 
     def take_instance(self, args: Args) -> None:
@@ -83,10 +85,6 @@ class Command:
         missing = [f'"{name}"' for name in self.required if not getattr(args, name)]
         if missing:
             raise UsageError(f"required flag(s) {', '.join(missing)} not set")
-
-    def _examples(self) -> str:
-        shown = [f"  # {comment}\n  kubectl kudo {line}" for comment, line in self.examples]
-        return "\n\n".join(["examples:", *shown]) if shown else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,10 +123,10 @@ class Group:
 
     def member(self, word: str) -> "Command | Group":
         """Return the group or command of a word; imports a command."""
-        found = self.members[word]
-        if isinstance(found, Group):
-            return found
-        return found.load(f"{self.name} {word}".lstrip())
+        member = self.members[word]
+        if isinstance(member, Group):
+            return member
+        return member.load(f"{self.name} {word}".lstrip())
 
     def help(self) -> str:
         words = " ".join(filter(None, (PROGRAM, self.name)))
@@ -161,18 +159,17 @@ def find(root: Group, argv: Sequence[str]) -> Found:
         if word.startswith("-") and word != "-":
             rest.append(word)
             if _takes_value(root, word):
-                rest.extend(_one(words))
+                rest.extend(islice(words, 1))
         elif (name := node.aliases.get(word, word)) in node.members:
             node = node.member(name)
         else:
-            raise UsageError(_unknown(node, word))
+            group = " ".join(filter(None, (PROGRAM, node.name)))
+            lines = [f'unknown command "{word}" for "{group}"']
+            close = closest(word, node.members, most=3)
+            if close:
+                lines += ["", "Did you mean this?", *(f"\t{name}" for name in close), ""]
+            raise UsageError("\n".join([*lines, f"Run '{group} --help' for usage."]))
     return node, rest
-
-
-def _one(words: Iterator[str]) -> Iterator[str]:
-    for word in words:
-        yield word
-        return
 
 
 def _takes_value(root: Group, word: str) -> bool:
@@ -186,19 +183,10 @@ def _takes_value(root: Group, word: str) -> bool:
 
 def _flags_with_value(group: Group) -> set[str]:
     """Return the names of all flags of commands whose value is the next word."""
-    found: set[str] = set()
+    names: set[str] = set()
     for member in map(group.member, group.members):
         if isinstance(member, Group):
-            found |= _flags_with_value(member)
+            names |= _flags_with_value(member)
         else:
-            found |= {name for flag in member.flags if flag.value for name in flag.names}
-    return found
-
-
-def _unknown(group: Group, word: str) -> str:
-    words = " ".join(filter(None, (PROGRAM, group.name)))
-    lines = [f'unknown command "{word}" for "{words}"']
-    close = closest(word, group.members, most=3)
-    if close:
-        lines += ["", "Did you mean this?", *(f"\t{name}" for name in close), ""]
-    return "\n".join([*lines, f"Run '{words} --help' for usage."])
+            names |= {name for flag in member.flags if flag.value for name in flag.names}
+    return names

@@ -133,7 +133,7 @@ class OnClient:
             raise CliError(text) from error
 
 
-class OnServer:
+class OnServer(Sent):
     """Sends writes with `dryRun=All`: the API server evaluates them and stores none.
 
     Args:
@@ -141,28 +141,26 @@ class OnServer:
     """
 
     def __init__(self, client: Client) -> None:
-        self._sent = Sent(client, dry_run=True)
+        super().__init__(client, dry_run=True)
         self._on_client = OnClient(client)
-        self.objects = self._on_client.objects = self._sent.objects
+        # One list: they are printed in the order of the writes, whoever evaluated them.
+        self._on_client.objects = self.objects
 
     async def create(self, kind: Resource, obj: JsonObject) -> JsonObject:
         if kind is INSTANCES and self._on_client.remembers(obj):
             _tell_of_local_check(obj)
             return await self._on_client.create(kind, obj)
-        made = await self._sent.create(kind, obj)
+        made = await super().create(kind, obj)
         if kind is OPERATOR_VERSIONS:
             self._on_client.remember(obj)
         return made
 
     async def apply(self, kind: Resource, obj: JsonObject) -> JsonObject:
         try:
-            return await self._sent.apply(kind, obj)
+            return await super().apply(kind, obj)
         except NotFound:
             # The Role of a binding is not stored, so the API server cannot compare its rights.
             return await self._on_client.apply(kind, obj)
-
-    async def replace(self, kind: Resource, obj: JsonObject) -> JsonObject:
-        return await self._sent.replace(kind, obj)
 
     async def merge_patch(
         self, kind: Resource, namespace: str, name: str, patch: JsonObject
@@ -173,17 +171,7 @@ class OnServer:
         if reference and self._on_client.remembers(asked):
             _tell_of_local_check(asked)
             return await self._on_client.merge_patch(kind, namespace, name, patch)
-        return await self._sent.merge_patch(kind, namespace, name, patch)
-
-    async def json_patch(
-        self, kind: Resource, namespace: str, name: str, operations: Sequence[JsonObject]
-    ) -> JsonObject:
-        return await self._sent.json_patch(kind, namespace, name, operations)
-
-    async def delete(
-        self, kind: Resource, obj: JsonObject, *, unchanged: bool = False
-    ) -> JsonObject | None:
-        return await self._sent.delete(kind, obj, unchanged=unchanged)
+        return await super().merge_patch(kind, namespace, name, patch)
 
 
 def _tell_of_local_check(instance: JsonObject) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from kubectl_kudo.session.terminal import continued
 
 if TYPE_CHECKING:  # commands that need no cluster import no client
-    from kubeio.errors import ApiError, ConnectionLost
+    from kubeio.errors import ApiError
     from kudo.api.problems import Problem
 
 _LONGEST = 4000
@@ -104,7 +104,21 @@ def describe(error: BaseException) -> str | None:
         return _with_notes(error, str(error))
     if isinstance(error, BaseExceptionGroup):
         return describe(error.exceptions[0]) if len(error.exceptions) == 1 else None
-    return _of_the_domain(error) or _of_the_cluster(error)
+    # Imported here: a command that needs no cluster imports no client unless it fails.
+    from kubeio.errors import ApiError, ConfigError, ConnectionLost, KubeError
+    from kudo.api.problems import InvalidInput, KudoError
+
+    if isinstance(error, InvalidInput):
+        return listed("", error.problems)
+    if isinstance(error, ApiError):
+        return _with_notes(error, _api_error(error))
+    if isinstance(error, ConnectionLost):
+        # The request matters only if it was sent: `-v 6` shows those.
+        reason = str(error) if error.maybe_sent else error.reason
+        return _with_notes(error, f"no answer from the API server: {reason}")
+    if isinstance(error, ConfigError):
+        return f"cannot use the cluster's configuration: {error}"
+    return continued(str(error)) if isinstance(error, KudoError | KubeError) else None
 
 
 def bug(error: BaseException) -> str:
@@ -117,57 +131,25 @@ def exit_code(error: BaseException) -> ExitCode:
     """Return the exit code of an expected error."""
     if isinstance(error, BaseExceptionGroup):
         return exit_code(error.exceptions[0])
-    if isinstance(error, CliError):
-        found = error.code
-    else:
-        found = _code_of_the_domain(error) or _code_of_the_cluster(error)
-    if found is ExitCode.ERROR and error.__cause__ is not None:
+    code = error.code if isinstance(error, CliError) else _code_of_others(error)
+    # What a command adds to the text of an error leaves its code as it is.
+    if code is ExitCode.ERROR and error.__cause__ is not None:
         return exit_code(error.__cause__)
-    return found
+    return code
 
 
-def _code_of_the_domain(error: BaseException) -> ExitCode | None:
+def _code_of_others(error: BaseException) -> ExitCode:
+    from kubeio.errors import ApiError, ConnectionLost
     from kudo.api.problems import InvalidInput
 
-    if not isinstance(error, InvalidInput):
-        return None
-    absent = any(problem.reason in _ABSENT for problem in error.problems)
-    return ExitCode.NOT_FOUND if absent else None
-
-
-def _code_of_the_cluster(error: BaseException) -> ExitCode:
-    from kubeio.errors import ApiError, ConnectionLost
-
-    if isinstance(error, ApiError):
-        denied = _DENIED_BY_WEBHOOK in error.message
-        return ExitCode.DENIED if denied else _CODES.get(error.status, ExitCode.ERROR)
-    late = isinstance(error, ConnectionLost) and error.timeout
-    return ExitCode.TIMED_OUT if late else ExitCode.ERROR
-
-
-def _of_the_domain(error: BaseException) -> str | None:
-    from kudo.api.problems import InvalidInput, KudoError
-
     if isinstance(error, InvalidInput):
-        return listed("", error.problems)
-    return continued(str(error)) if isinstance(error, KudoError) else None
-
-
-def _of_the_cluster(error: BaseException) -> str | None:
-    from kubeio.errors import ApiError, ConfigError, ConnectionLost, KubeError
-
+        is_absent = any(problem.reason in _ABSENT for problem in error.problems)
+        return ExitCode.NOT_FOUND if is_absent else ExitCode.ERROR
     if isinstance(error, ApiError):
-        return _with_notes(error, _api_error(error))
-    if isinstance(error, ConnectionLost):
-        return _with_notes(error, f"no answer from the API server: {_why(error)}")
-    if isinstance(error, ConfigError):
-        return f"cannot use the cluster's configuration: {error}"
-    return continued(str(error)) if isinstance(error, KubeError) else None
-
-
-def _why(error: "ConnectionLost") -> str:
-    """Return the reason; the request matters only if it was sent, since -v 6 shows it."""
-    return str(error) if error.maybe_sent else error.reason
+        is_denied = _DENIED_BY_WEBHOOK in error.message
+        return ExitCode.DENIED if is_denied else _CODES.get(error.status, ExitCode.ERROR)
+    is_late = isinstance(error, ConnectionLost) and error.timeout
+    return ExitCode.TIMED_OUT if is_late else ExitCode.ERROR
 
 
 def _with_notes(error: BaseException, text: str) -> str:
@@ -192,7 +174,10 @@ def _api_error(error: "ApiError") -> str:
         for cause in error.causes
         if cause.message and cause.message not in text
     )
-    return _cut("\n  ".join(map(continued, [text, *more]))) + _unanswered(text)
+    whole = "\n  ".join(map(continued, [text, *more]))
+    rest = len(whole) - _LONGEST
+    shown = whole if rest <= 0 else f"{whole[:_LONGEST]}… ({rest} more characters)"
+    return shown + _unanswered(text)
 
 
 def _unanswered(text: str) -> str:
@@ -211,11 +196,6 @@ def _unanswered(text: str) -> str:
         "\n    kubectl kudo why"
         "\n  For a report: kubectl kudo diagnostics collect"
     )
-
-
-def _cut(text: str) -> str:
-    rest = len(text) - _LONGEST
-    return text if rest <= 0 else f"{text[:_LONGEST]}… ({rest} more characters)"
 
 
 def listed(headline: str, problems: Iterable["Problem"]) -> str:

@@ -20,30 +20,30 @@ def name_fault(what: str, name: str, longest: int = MAX_SUBDOMAIN) -> str:
 
 
 def closest(
-    name: str, known: Iterable[str], *, most: int = 1, similarity: float = 0.6
+    name: str, names: Iterable[str], *, most: int = 1, similarity: float = 0.6
 ) -> list[str]:
     """Return the known names that look like `name`, the most similar first, whatever their case.
 
     Args:
         name: The name that is unknown.
-        known: The known ones.
+        names: The known ones.
         most: How many to return.
         similarity: From 0, nothing alike, to 1, the same.
     """
-    by_lower_case = {other.lower(): other for other in known}
+    by_lower_case = {other.lower(): other for other in names}
     close = get_close_matches(name.lower(), by_lower_case, n=most, cutoff=similarity)
     return [by_lower_case[other] for other in close]
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
+def did_you_mean(name: str, names: Iterable[str]) -> str:
     """Return `did you mean <name>?`, or an empty text if no known name looks like it."""
-    close = closest(name, known)
+    close = closest(name, names)
     return f"did you mean {word(close[0])}?" if close else ""
 
 
-def note_similar(error: Exception, names: Iterable[str], known: Collection[str]) -> None:
-    """Add a line to an error for each unknown name that looks like a known one."""
+def note_similar(error: Exception, names: Iterable[str], valid: Collection[str]) -> None:
+    """Add a line to an error for each unknown name that looks like a valid one."""
     for name in names:
-        text = "" if name in known else did_you_mean(name, known)
+        text = "" if name in valid else did_you_mean(name, valid)
         if text:
             error.add_note(f"\n{word(name)}: {text}")

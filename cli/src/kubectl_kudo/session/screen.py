@@ -61,11 +61,11 @@ class Line(NamedTuple):
 
 def _text(text: str, style: str = "", mark: Mark | None = None) -> Text:
     """Return a line; the sign of a mark that it begins with has its colour."""
-    found = Text(word(text), style, no_wrap=True, overflow="ignore")
+    drawn = Text(word(text), style, no_wrap=True, overflow="ignore")
     if mark is not None:
         start = len(_indent(text))
-        found.stylize(_COLOURS[mark], start, start + 1)
-    return found
+        drawn.stylize(_COLOURS[mark], start, start + 1)
+    return drawn
 
 
 def _indent(text: str) -> str:
@@ -115,9 +115,9 @@ def cells(text: str) -> int:
 
 def cut(text: str, width: int) -> str:
     """Return the beginning of a text that fits in so many cells, with `…` if it is cut."""
-    found = Text(text)
-    found.truncate(width, overflow="ellipsis")
-    return found.plain
+    beginning = Text(text)
+    beginning.truncate(width, overflow="ellipsis")
+    return beginning.plain
 
 
 def wrapped(text: str, width: int, more: str = "") -> list[str]:
@@ -205,7 +205,10 @@ def draw_blocks(blocks: Iterable[Block], stream: TextIO | CleanStream) -> None:
 def _drawn(block: Block, width: int) -> ConsoleRenderable:
     match block:
         case Prose():
-            return _prose(block, width)
+            text = word(block.text)
+            if block.most:
+                text = cut(text, block.most * (width - _INDENT))
+            return _Folded(text, block.mark, more="" if block.mark else " " * _INDENT)
         case Table():
             return _table(block, width)
         case Tree():
@@ -215,13 +218,6 @@ def _drawn(block: Block, width: int) -> ConsoleRenderable:
                 return _Folded(f"{block.title}: {NONE}")
             body = _drawn(block.body, width - _INDENT)
             return Group(_text(block.title, _HEADING), Padding(body, (0, 0, 0, _INDENT)))
-
-
-def _prose(prose: Prose, width: int) -> ConsoleRenderable:
-    text = word(prose.text)
-    if prose.most:
-        text = cut(text, prose.most * (width - _INDENT))
-    return _Folded(text, prose.mark, more="" if prose.mark else " " * _INDENT)
 
 
 def _tree(tree: Tree) -> ConsoleRenderable:
@@ -234,13 +230,13 @@ def _tree(tree: Tree) -> ConsoleRenderable:
 
 
 def _branches(nodes: Sequence[Node]) -> list[Branch]:
-    found = []
+    branches = []
     for node in nodes:
         if node.drawn:
             branch = Branch(_Folded(node.shown or node.text, node.mark), guide_style=_ASIDE)
             branch.children = _branches(node.children)
-            found.append(branch)
-    return found
+            branches.append(branch)
+    return branches
 
 
 # Tables
@@ -250,7 +246,10 @@ def _table(table: Table, width: int) -> ConsoleRenderable:
     columns, rows = table.headings(), table.cells()
     if table.original:
         # In a pipe only the first cell of a row is a single line.
-        rows = [[first, *map(_in_a_line, more)] for first, *more in rows]
+        rows = [
+            [first, *(replace(cell, text=" ".join(cell.text.split("\n"))) for cell in more)]
+            for first, *more in rows
+        ]
     drawn = [index for index, column in enumerate(columns) if column.drawn]
     common = [index for index in drawn if _is_common(columns[index], rows, index)]
     shown = [index for index in drawn if index not in common] or drawn[:1]
@@ -275,10 +274,6 @@ def _is_common(column: Column, rows: Sequence[Sequence[Cell]], index: int) -> bo
     texts = {row[index].text for row in rows}
     is_empty = bool(rows) and texts <= {NONE, ""}
     return is_empty or (len(texts) == 1 < len(rows) and not column.kept)
-
-
-def _in_a_line(cell: Cell) -> Cell:
-    return replace(cell, text=" ".join(cell.text.split("\n")))
 
 
 def _said(cell: Cell) -> str:

@@ -51,13 +51,13 @@ class Session:
         Raises:
             CliError: there is none of that name.
         """
-        found = await self.instance(name)
-        if found is None:
+        instance = await self.instance(name)
+        if instance is None:
             raise CliError(
                 f"instance {name} in namespace {self.namespace} does not exist in the cluster",
                 code=ExitCode.NOT_FOUND,
             )
-        return found
+        return instance
 
     async def version_of(self, instance: JsonObject) -> JsonObject | None:
         """Return the OperatorVersion of an Instance, or None if it does not exist."""
@@ -76,24 +76,24 @@ class Session:
         Raises:
             CliError: it does not exist.
         """
-        found = await self.version_of(instance)
-        if found is None:
+        version = await self.version_of(instance)
+        if version is None:
             key = f"{self.namespace}/{instance['metadata']['name']}"
             reference = (instance["spec"].get("operatorVersion") or {}).get("name")
             text = f"OperatorVersion {reference} from instance {key} does not exist"
             raise CliError(text, code=ExitCode.NOT_FOUND)
-        return found
+        return version
 
 
 def in_session(args: Args, work: Callable[[Session], Awaitable[None]]) -> None:
     """Connect as the flags say, do the work, and close the connection."""
     check_dry_run(args)
-    asyncio.run(_work(args, work))
 
+    async def run() -> None:
+        async with connect(args) as session:
+            await work(session)
 
-async def _work(args: Args, work: Callable[[Session], Awaitable[None]]) -> None:
-    async with connect(args) as session:
-        await work(session)
+    asyncio.run(run())
 
 
 @asynccontextmanager
@@ -139,16 +139,14 @@ def _naming_the_cluster(config: ClusterConfig) -> Iterator[None]:
     try:
         yield
     except ConnectionLost as error:
-        error.add_note(f"the server is {_without_user(config.server)}, from {config.origin}")
+        # A URL may name a user and a password.
+        scheme, _, rest = config.server.partition("://")
+        server = f"{scheme}://{rest.rpartition('@')[2]}"
+        error.add_note(f"the server is {server}, from {config.origin}")
         raise
     except Unauthorized as error:
         error.add_note(f"the credentials are those of {config.origin}; log in again")
         raise
-
-
-def _without_user(server: str) -> str:
-    scheme, _, rest = server.partition("://")
-    return f"{scheme}://{rest.rpartition('@')[2]}"
 
 
 def namespace_of(args: Args) -> str:
@@ -202,20 +200,15 @@ async def check_served(client: Client) -> None:
     except Forbidden:
         return
     missing = [kind.name for kind in ALL if kind.plural not in served]
-    if missing:
-        raise CliError(_not_served(missing, await _versions(client)))
-
-
-async def _versions(client: Client) -> list[str]:
+    if not missing:
+        return
+    # CRDs of a later release may serve other versions alone.
     try:
         group = await client.raw("GET", f"/apis/{GROUP}")
     except (NotFound, Forbidden):
-        return []
+        group = {}
     versions = (str(entry["version"]) for entry in group.get("versions") or [])
-    return [version for version in versions if version != VERSION]
-
-
-def _not_served(missing: list[str], others: list[str]) -> str:
+    others = [version for version in versions if version != VERSION]
     rows = [f"CRD {name} is not installed" for name in missing]
     if others:
         rows = [
@@ -227,7 +220,7 @@ def _not_served(missing: list[str], others: list[str]) -> str:
         "Install KUDO first with `kubectl kudo init`, or pass --validate-install=false to try "
         "anyway."
     )
-    return "\n".join(["CRDs invalid: ", *rows, hint])
+    raise CliError("\n".join(["CRDs invalid: ", *rows, hint]))
 
 
 def _writes_of(client: Client, args: Args) -> Writes:

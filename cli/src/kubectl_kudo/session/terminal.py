@@ -47,7 +47,7 @@ def continued(text: str) -> str:
 
 def in_json(text: str) -> str:
     """Return a JSON document with the same characters as escapes of JSON."""
-    return _CHARACTER.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return _CHARACTER.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def visible(character: str) -> str:
@@ -55,8 +55,8 @@ def visible(character: str) -> str:
     return character.encode("unicode_escape").decode("ascii")
 
 
-def _visible(found: re.Match[str]) -> str:
-    return visible(found[0])
+def _visible(match: re.Match[str]) -> str:
+    return visible(match[0])
 
 
 class CleanStream:

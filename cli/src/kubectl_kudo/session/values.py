@@ -19,9 +19,13 @@ def given_values(args: Args) -> dict[str, str]:
     faults: list[str] = []
     for name in args.parameter_file:
         try:
-            values |= parse_parameter_file(name, _text(name), spelling=True, single=True)
-        except (InvalidInput, OSError, NotTextError) as error:
-            faults.append(_fault(name, error))
+            text = decode(Path(name).expanduser().read_bytes())
+            values |= parse_parameter_file(name, text, spelling=True, single=True)
+        except InvalidInput as error:
+            faults.append(str(error))
+        except (OSError, NotTextError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            faults.append(f"error reading from parameter file {name}: {reason}")
     try:
         values |= parse_assignments(args.parameter)
     except InvalidInput as error:
@@ -29,14 +33,3 @@ def given_values(args: Args) -> dict[str, str]:
     if faults:
         raise UsageError(f"could not parse parameters: {', '.join(faults)}")
     return values
-
-
-def _text(name: str) -> str:
-    return decode(Path(name).expanduser().read_bytes())
-
-
-def _fault(name: str, error: Exception) -> str:
-    if isinstance(error, InvalidInput):
-        return str(error)
-    reason = getattr(error, "strerror", None) or str(error)
-    return f"error reading from parameter file {name}: {reason}"

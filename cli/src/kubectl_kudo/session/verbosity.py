@@ -105,17 +105,17 @@ class RequestLog:
         if size > min(len(content), TRACED_BYTES) or self._redactor.known.overflow:
             return f"({size} bytes)"
         try:
-            found = orjson.loads(content)
+            body = orjson.loads(content)
         except orjson.JSONDecodeError:
             return self._redactor.text(content.decode("utf-8", "replace"))
-        if not isinstance(found, dict):
+        if not isinstance(body, dict):
             return f"({size} bytes)"
-        items = found.get("items")
-        listed = items if isinstance(items, list) else [found]
-        self._redactor.learn(_with_kind(found, item) for item in listed if isinstance(item, dict))
+        items = body.get("items")
+        listed = items if isinstance(items, list) else [body]
+        self._redactor.learn(_with_kind(body, item) for item in listed if isinstance(item, dict))
         if isinstance(items, list):
-            found["items"] = [_with_kind(found, one) for one in items if isinstance(one, dict)]
-        return orjson.dumps(self._redactor.redact(found)).decode()
+            body["items"] = [_with_kind(body, item) for item in items if isinstance(item, dict)]
+        return orjson.dumps(self._redactor.redact(body)).decode()
 
     def _say(self, text: str) -> None:
         now = datetime.now().astimezone()
