@@ -34,6 +34,8 @@ NAME: Final = 253
 """Characters of a name, as of an object's."""
 DURATION: Final = 64
 """Characters of a duration."""
+EXPRESSION: Final = 4096
+"""Characters of an expression in CEL."""
 TEXT: Final = 16 * 1024
 """Characters of a text for people."""
 VALUE: Final = 256 * 1024

@@ -175,6 +175,9 @@ Count = Annotated[int, Field(json_schema_extra={"format": "int64", "minimum": 0}
 _PAUSED: Final = "Seconds that the Instance was suspended since then."
 
 
+_SKIPPED: Final = "Whether it was left out, since its `when`, which is the message, was false."
+
+
 class TaskStatus(ApiModel):
     name: str = Field("", description="Name of the task.")
     status: str = Field("", description="State of the task.")
@@ -210,6 +213,7 @@ class StepStatus(ApiModel):
     )
     started_at: Time | None = Field(None, description="When the step began, if it has a timeout.")
     suspended_seconds: Count | None = Field(None, description=_PAUSED)
+    skipped: bool | None = Field(None, description=_SKIPPED)
 
 
 class PhaseStatus(ApiModel):
@@ -219,6 +223,7 @@ class PhaseStatus(ApiModel):
     steps: tuple[StepStatus, ...] | None = Field(None, description="State of each step.")
     started_at: Time | None = Field(None, description="When the phase began, if it has a timeout.")
     suspended_seconds: Count | None = Field(None, description=_PAUSED)
+    skipped: bool | None = Field(None, description=_SKIPPED)
 
 
 class PlanStatus(ApiModel):
@@ -354,6 +359,11 @@ class LastRun(ApiModel):
     )
     service_account_name: str | None = Field(
         None, description="ServiceAccount that the run acts as; none if it acts as the reconciler."
+    )
+    labels: Mapping[str, str] | None = Field(
+        None,
+        description="Labels that the Instance had when the run began, if conditions of its plan "
+        "(`when`) use them.",
     )
 
 

@@ -28,6 +28,13 @@ _TIMEOUT = (
 )
 
 
+_EXPRESSION: dict[str, JsonValue] = {"maxLength": bounds.EXPRESSION}
+_WHEN = (
+    "CEL over `params` and `instance` that decides, when its turn comes, whether it runs; where it "
+    "is false, it is skipped."
+)
+
+
 def _of(field: str, text: str) -> str:
     """Return the description of a field of the spec of tasks, with the kinds that have it."""
     return f"{text} ({kinds_with(field)})."
@@ -125,6 +132,7 @@ class Step(ApiModel):
         json_schema_extra=at_most(bounds.STEP_TASKS),
     )
     timeout: Duration | None = Field(None, description=_TIMEOUT)
+    when: str | None = Field(None, description=_WHEN, json_schema_extra=_EXPRESSION)
 
 
 class Phase(ApiModel):
@@ -134,6 +142,7 @@ class Phase(ApiModel):
         (), description="The steps of the phase.", json_schema_extra=at_most(bounds.STEPS)
     )
     timeout: Duration | None = Field(None, description=_TIMEOUT)
+    when: str | None = Field(None, description=_WHEN, json_schema_extra=_EXPRESSION)
 
 
 class Plan(ApiModel):

@@ -9,11 +9,12 @@ with `kudo.jobs.review`, which needs models; those of the reconciler start witho
 from collections.abc import Callable, Mapping
 
 import gotemplate
-from kudo.jobs import check, digest, env_file, render
+from kudo.jobs import check, condition, digest, env_file, render
 from kudo.jobs.position import report_to as report_to  # for the process that is started with it
 
 HANDLERS: Mapping[str, Callable[[bytes], bytes]] = {
     check.NAME: check.handle,
+    condition.NAME: condition.handle,
     digest.NAME: digest.handle,
     env_file.NAME: env_file.handle,
     render.NAME: render.handle,
@@ -23,3 +24,4 @@ HANDLERS: Mapping[str, Callable[[bytes], bytes]] = {
 def prepare() -> None:
     """Load everything that jobs need, since no file can be opened later."""
     gotemplate.preload()
+    condition.prepare()

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from goyaml import Budget, YamlError, load
 from kudo.api.problems import InvalidInput, Problem
-from kudo.parameters.types import is_container
+from kudo.parameters.types import is_container, typed
 
 if TYPE_CHECKING:  # worker processes start without the models
     from kudo.api import Parameter
@@ -97,6 +97,24 @@ def read_values(
     if problems:
         raise InvalidInput(problems)
     return result
+
+
+def expression_values(
+    parameters: Iterable[RawParameter], budget: Budget | None = None
+) -> dict[str, object]:
+    """Return the value of each parameter as expressions see it; raises as `read_values` does.
+
+    They are those of templates, but integers and numbers are numbers, booleans true or false, and
+    null stands for a parameter without a value.
+    """
+    raw = tuple(parameters)
+    values = read_values(raw, budget)
+    for parameter in raw:
+        if parameter.text is None:
+            values[parameter.name] = None
+        elif not is_container(parameter.value_type):
+            values[parameter.name] = typed(parameter.value_type, parameter.text)
+    return values
 
 
 def template_values(

@@ -15,6 +15,7 @@ _DECIMAL: Final = re.compile(r"[-+]?([0-9]+)")
 _BOOLEANS: Final = frozenset(
     {"1", "t", "T", "TRUE", "true", "True", "0", "f", "F", "FALSE", "false", "False"}
 )
+_TRUE: Final = frozenset({"1", "t", "T", "TRUE", "true", "True"})
 _SYNTAX: Final = "invalid syntax"
 _INT64: Final = range(-(2**63), 2**63)
 # Below it, every whole number is a float.
@@ -32,6 +33,7 @@ class ValueType:
         fault: Returns why a text is none of its values; None for YAML, and where any text is one.
         container: What YAML of it is read as; None for a scalar.
         accepts: Whether a value of YAML that is no text can stand for one of it.
+        typed: Returns the value that an expression sees, for a text without fault.
     """
 
     name: str
@@ -40,6 +42,7 @@ class ValueType:
     fault: Callable[[str], str | None] | None = None
     container: type | None = None
     accepts: Callable[[object], bool] = lambda _: False
+    typed: Callable[[str], object] = str
 
 
 def scalar_fault(value_type: str, text: str) -> str | None:
@@ -49,6 +52,14 @@ def scalar_fault(value_type: str, text: str) -> str | None:
     """
     declared = TYPES.get(value_type)
     return None if declared is None or declared.fault is None else declared.fault(text)
+
+
+def typed(value_type: str | None, text: str) -> object:
+    """Return the value of a scalar type as expressions see it; the text if it is none."""
+    declared = TYPES.get(value_type or "")
+    if declared is None or scalar_fault(declared.name, text) is not None:
+        return text
+    return declared.typed(text)
 
 
 def is_container(value_type: str | None) -> bool:
@@ -75,6 +86,12 @@ def _number(text: str) -> str | None:
     return None if parse_float(text) is not None else "it is not a number, or it is out of range"
 
 
+def _as_float(text: str) -> float | None:
+    from goyaml import parse_float
+
+    return parse_float(text)
+
+
 def _is_integral(value: object) -> bool:
     if isinstance(value, float):
         # Without quotes it is as good as the text of it, where no digit can get lost.
@@ -92,6 +109,7 @@ TYPES: Final[Mapping[str, ValueType]] = {
             ("int",),
             _integer,
             accepts=lambda v: _is_integral(v) and int(str(v).partition(".")[0]) in _INT64,
+            typed=int,
         ),
         ValueType(
             "number",
@@ -99,6 +117,7 @@ TYPES: Final[Mapping[str, ValueType]] = {
             ("float",),
             _number,
             accepts=lambda v: isinstance(v, int | float) and not isinstance(v, bool),
+            typed=_as_float,
         ),
         ValueType(
             "boolean",
@@ -106,6 +125,7 @@ TYPES: Final[Mapping[str, ValueType]] = {
             ("bool",),
             lambda text: None if text in _BOOLEANS else _SYNTAX,
             accepts=lambda v: isinstance(v, bool),
+            typed=lambda text: text in _TRUE,
         ),
         ValueType("array", None, ("list",), container=list),
         ValueType("map", None, ("object", "dict"), container=dict),

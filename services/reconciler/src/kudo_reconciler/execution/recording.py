@@ -18,6 +18,7 @@ from kudo.objects.inventory.digest import digest_of
 from kudo.objects.inventory.record import Entry
 from kudo.objects.policies import is_only_created, is_retained
 from kudo.plans.execution import StepRef, step_of, step_status, steps_of
+from kudo.plans.execution.when import has_conditions
 from kudo.tasks.rendering import Manifest
 from kudo_reconciler.common.concurrency import FEW_AT_ONCE, paced
 from kudo_reconciler.common.keys import INVENTORIES
@@ -255,11 +256,16 @@ def remember_deleted(
 
 
 def _tasks_left(context: TaskContext) -> Iterator[tuple[StepRef, Task]]:
-    """Yield the tasks of the plan that are not finished, with their steps."""
+    """Yield the tasks of the plan that are not finished, with their steps.
+
+    A step that may be skipped is left to its own turn: what it would apply may never exist.
+    """
     memory, plan = context.memory, context.version.plans[context.path.plan]
     for ref in steps_of(plan):
         entry = memory.entry
         if entry is not None and step_status(entry, ref).status == ExecutionStatus.COMPLETE:
+            continue
+        if ref != context.ref and has_conditions(plan, ref):
             continue
         for name in step_of(plan, ref).tasks:
             task = context.version.task(name)

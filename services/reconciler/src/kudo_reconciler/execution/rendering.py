@@ -17,8 +17,9 @@ from dataclasses import dataclass, field
 from typing import Final, cast
 
 from kudo.api import JsonObject
+from kudo.api.problems import shown
 from kudo.api.task_kinds import FatalTaskError, TransientTaskError
-from kudo.jobs import digest, env_file, render
+from kudo.jobs import condition, digest, env_file, render
 from kudo.jobs.render import Request
 from kudo.tasks.pipe import parse_env_file
 from kudo.tasks.rendering import Engine, Manifest
@@ -32,6 +33,8 @@ _INLINE_TEMPLATES: Final = 20
 _TURN: Final = 64 << 10
 """Bytes of an answer that are decoded before the event loop may run other tasks; about 1 ms."""
 _KEPT: Final = 500
+_SHOWN: Final = 200
+"""Characters of an expression in a message."""
 _KEPT_SECONDS: Final = 600.0
 
 
@@ -93,6 +96,7 @@ class Renderer:
         self._jobs = jobs
         self._on_render = on_render or (lambda _: None)
         self._known = Known()
+        self._conditions: dict[bytes, bool] = {}
 
     async def objects(self, request: Request, tenant: str) -> tuple[Manifest, ...]:
         """Render Kubernetes objects.
@@ -128,6 +132,32 @@ class Renderer:
             return digest.digest(obj, live=live)
         what = f"hashing {obj['kind']} {obj['metadata'].get('name')}"
         return await self._call(digest.NAME, digest.encode_request(obj, live=live), tenant, what)
+
+    async def condition(self, request: condition.Request, tenant: str) -> bool:
+        """Return whether a condition is true.
+
+        It is evaluated in a worker process, however small it is; results are kept.
+
+        Args:
+            request: The condition.
+            tenant: Namespace of the Instance.
+
+        Raises:
+            FatalTaskError: it cannot be evaluated, or exceeds a limit.
+            TransientTaskError: no worker was available.
+        """
+        payload = request.encode()
+        key = hashlib.blake2b(payload, digest_size=16).digest()
+        if key not in self._conditions:
+            what = f"evaluating when: {shown(request.expression, _SHOWN)}"
+            answer = await self._call(condition.NAME, payload, tenant, what)
+            result = condition.decode_answer(answer)
+            if isinstance(result, str):
+                raise FatalTaskError("ConditionInvalid", f"{what}: {result}")
+            self._conditions[key] = result
+            if len(self._conditions) > _KEPT:
+                del self._conditions[next(iter(self._conditions))]
+        return self._conditions[key]
 
     async def env_file(self, content: bytes, tenant: str) -> dict[str, str]:
         """Return the values of an env file by key.

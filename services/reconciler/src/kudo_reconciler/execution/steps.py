@@ -21,6 +21,7 @@ from kudo.api import ExecutionStatus
 from kudo.api.task_kinds import FatalTaskError, TaskError, TaskPath, TransientTaskError, check_task
 from kudo.objects.api_errors import advice
 from kudo.plans.execution import StepOutcome, TaskOutcome
+from kudo.plans.execution.when import undecided
 from kudo_reconciler.common.concurrency import FEW_AT_ONCE, paced
 from kudo_reconciler.common.errors import Outdated, Superseded, Suspended, described, fault_text
 from kudo_reconciler.execution.task_context import StepContext, TaskContext, TaskResult
@@ -113,6 +114,9 @@ class StepRunner:
             Outdated: the Instance had to be changed first; decide again.
             NotLeading: this replica is not the leader any more.
         """
+        without = await self._without_running(step)
+        if without is not None:
+            return without
         tried: list[StepResult] = []
         names, deleting = step.task_names, False
         async for number, name in paced(enumerate(names), FEW_AT_ONCE):
@@ -135,6 +139,26 @@ class StepRunner:
                 elif not step.is_recorded(name):
                     return _step_result(tried, unfinished=True)
         return _step_result(tried)
+
+    async def _without_running(self, step: StepContext) -> StepResult | None:
+        """Return the result of a step that does not run, or not yet; None if it does."""
+        memory = step.memory
+        if step.ref in memory.decided or memory.entry is None:
+            return None
+        for part, expression in undecided(step.plan, memory.entry, step.ref):
+            if step.is_suspended():
+                return _step_result([], held_up=True)
+            try:
+                holds = await step.condition(expression)
+            except FatalTaskError as error:
+                return StepResult(StepOutcome(S.FATAL_ERROR, str(error)), failure=error)
+            except TransientTaskError as error:
+                return StepResult(StepOutcome(S.ERROR, str(error)))
+            if not holds:
+                memory.skip(step.plan, step.ref, whole_phase=part == "phase")
+                return StepResult(StepOutcome(S.COMPLETE, expression, skipped=part))
+        memory.decided.add(step.ref)
+        return None
 
     def _only_deletes(self, step: StepContext, name: str) -> bool:
         try:

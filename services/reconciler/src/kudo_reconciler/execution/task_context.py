@@ -19,12 +19,22 @@ from kudo.api import (
     Task,
 )
 from kudo.api.task_kinds import FatalTaskError, TaskPath, TransientTaskError, kind_of
+from kudo.jobs import condition
 from kudo.jobs.render import Output, Request
 from kudo.objects.enrichment import Origin
 from kudo.objects.inventory import record
 from kudo.parameters.template import raw_values
 from kudo.parameters.types import is_container
-from kudo.plans.execution import NO_LIMITS, Limits, StepRef, StepState, TaskOutcome, step_of
+from kudo.plans.execution import (
+    NO_LIMITS,
+    Limits,
+    StepRef,
+    StepState,
+    TaskOutcome,
+    step_of,
+    steps_of,
+)
+from kudo.plans.execution.when import HINT, instance_value
 from kudo.tasks.kudo_operator import Child
 from kudo.tasks.rendering import Manifest, variables
 from kudo_reconciler.common.keys import Key
@@ -84,6 +94,7 @@ class RunMemory:
         states: Backoff of the steps that were attempted.
         attempts: Attempts in progress, or ended and not recorded yet.
         faults: Internal errors that keep ending attempts, by step.
+        decided: Steps of which all conditions were true.
         entry: The status entry of the run when its last step began.
         is_first_run: Whether nothing was ever applied for the Instance before the run.
         objects: Numbers of objects that tasks apply, as they were rendered last.
@@ -118,6 +129,7 @@ class RunMemory:
     states: dict[StepRef, StepState] = field(default_factory=dict)
     attempts: dict[StepRef, Operation[Any]] = field(default_factory=dict)
     faults: dict[StepRef, str] = field(default_factory=dict)
+    decided: set[StepRef] = field(default_factory=set)
     entry: PlanStatus | None = None
     is_first_run: bool = False
     objects: dict[TaskKey, int] = field(default_factory=dict)
@@ -139,6 +151,13 @@ class RunMemory:
             "service_account_name": self.spec.service_account_name,
         }
         return instance.model_copy(update={"spec": instance.spec.model_copy(update=kept)})
+
+    def skip(self, plan: Plan, ref: StepRef, *, whole_phase: bool) -> None:
+        """Remember that a step, or all of its phase, applies nothing in this run."""
+        for other in steps_of(plan):
+            if other == ref or (whole_phase and other.phase_index == ref.phase_index):
+                for name in step_of(plan, other).tasks:
+                    self.rendered.setdefault((other, name), frozenset())
 
     @property
     def is_backing_off(self) -> bool:
@@ -184,6 +203,18 @@ class StepContext:
     stays: Callable[[TransientTaskError], Awaitable[bool]]
     now: Callable[[], str]
     crashed: Callable[[], None]
+
+    async def condition(self, expression: str) -> bool:
+        """Return whether a condition of the step, or of its phase, is true.
+
+        Raises:
+            FatalTaskError: it cannot be evaluated, or exceeds a limit.
+            TransientTaskError: no worker process was available.
+        """
+        parameters = raw_values(self.version.parameters, self.instance.parameters)
+        values = {"instance": instance_value(self.instance)}
+        request = condition.Request(expression, values, parameters, HINT)
+        return await self.renderer.condition(request, self.instance.metadata.namespace)
 
     @property
     def task_names(self) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ the plan, it is never guessed.
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from kudo.api import (
     ExecutionStatus,
@@ -70,11 +70,16 @@ class TaskOutcome:
 
 @dataclass(frozen=True, slots=True)
 class StepOutcome:
-    """Outcome of one attempt at a step: its new status, why, and its tasks."""
+    """Outcome of one attempt at a step: its new status, why, and its tasks.
+
+    Attributes:
+        skipped: Whose `when` was false, if one was; the message is the expression.
+    """
 
     status: ExecutionStatus
     message: str | None = None
     tasks: tuple[TaskOutcome, ...] = ()
+    skipped: Literal["", "step", "phase"] = ""
 
 
 def phases_of(plan: Plan) -> tuple[Phase, ...]:
@@ -312,7 +317,11 @@ class _Recorder:
     room: int
 
     def phase(self, index: int, phase: PhaseStatus) -> PhaseStatus:
-        visited = any(position[0] == index for position in self.outcomes)
+        outcomes = [outcome for (at, _), outcome in self.outcomes.items() if at == index]
+        for outcome in outcomes:
+            if outcome.skipped == "phase":
+                return _skipped_phase(phase, outcome.message)
+        visited = bool(outcomes)
         steps = tuple(self._step((index, at), step) for at, step in enumerate(phase.steps or ()))
         started = phase.started_at
         if started is None and visited and self.limits.times_phase(index):
@@ -323,6 +332,8 @@ class _Recorder:
             steps=steps,
             started_at=started,
             suspended_seconds=phase.suspended_seconds,
+            message=phase.message if phase.skipped else None,
+            skipped=phase.skipped,
         )
 
     def _step(self, position: tuple[int, int], step: StepStatus) -> StepStatus:
@@ -344,6 +355,7 @@ class _Recorder:
             tasks=tasks or None,
             started_at=started,
             suspended_seconds=step.suspended_seconds,
+            skipped=True if outcome.skipped else None,
         )
 
     def _task(self, before: TaskStatus, outcome: TaskOutcome) -> TaskStatus:
@@ -373,6 +385,22 @@ class _Recorder:
         applied = outcome.applied if fits else ""
         self.room = room - len(applied)
         return updated.model_copy(update={"applied": applied or None})
+
+
+def _skipped_phase(phase: PhaseStatus, expression: str | None) -> PhaseStatus:
+    """Return the entry of a phase of which nothing runs: its steps are skipped with it.
+
+    They are COMPLETE: an older replica, and the asserts of published suites, know no other status
+    of what a plan has behind it.
+    """
+    message = _shortened(expression)
+    steps = tuple(
+        StepStatus(name=step.name, status=S.COMPLETE, message=message, skipped=True)
+        for step in phase.steps or ()
+    )
+    return PhaseStatus(
+        name=phase.name, status=S.COMPLETE, message=message, steps=steps, skipped=True
+    )
 
 
 def _shortened(message: str | None) -> str | None:

@@ -27,6 +27,7 @@ from kudo.api.fingerprints import fingerprint_of_object, fingerprints
 from kudo.api.names import PLAN_CLEANUP, PLAN_DEPLOY
 from kudo.api.problems import Problem, listed, shown
 from kudo.plans.execution import status_of
+from kudo.plans.execution.when import uses_labels
 from kudo.plans.runs.plan_choice import not_in_force_after, plan_for_parameters, plan_for_upgrade
 
 _REMOVED = ""
@@ -81,7 +82,13 @@ def record_of(instance: Instance, version: OperatorVersion, account: str | None 
         version="/".join(instance.operator_version_key),
         previous_operator_version=_previous(last, reference),
         service_account_name=account,
+        labels=_labels(instance, version),
     )
+
+
+def _labels(instance: Instance, version: OperatorVersion) -> Mapping[str, str] | None:
+    plan = version.plans.get(instance.scheduled.plan_name or "")
+    return (instance.metadata.labels or {}) if plan is not None and uses_labels(plan) else None
 
 
 def record_as_it_stands(instance: Instance, version: OperatorVersion) -> LastRun | None:

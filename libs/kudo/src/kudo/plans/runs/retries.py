@@ -155,8 +155,10 @@ def begin_retry(
             )
         )
         complete = steps and all(step.status == S.COMPLETE for step in steps)
-        status = S.COMPLETE if complete else phase.status
-        phases.append(phase.model_copy(update={"steps": steps, "status": status}))
+        kept: dict[str, object] = {"status": S.COMPLETE} if complete else {}
+        if complete and all(step.skipped for step in steps):
+            kept |= {"skipped": old_phase.skipped, "message": old_phase.message}
+        phases.append(phase.model_copy(update={"steps": steps, **kept}))
     return fresh.model_copy(
         update={"phases": tuple(phases), "retry_of": failed.uid, "retried": failed.uid}
     )
