@@ -186,6 +186,7 @@ class Reviewer:
         self, seen: Seen, handler: str, request: bytes, tenant: str, *, jobs: int = 1
     ) -> bytes:
         """Have a worker do a job, which may take the time of several."""
+        # A deadline that passes meanwhile means that too many large requests wait.
         seen.in_worker = True
         seconds = self.seconds * jobs
         answer = await self.pool.call(handler, request, tenant=tenant, cpu=seconds, wall=seconds)

@@ -166,10 +166,24 @@ class Housekeeping:
         if undecided:
             # What is deleted in this moment was marked for another version.
             await self.operations.forget(key, PRUNE)
-            return await self._refused(instance, asked, undecided)
+            if asked is None:
+                return Kept(instance)
+            if all_orphans(self._record(instance)):
+                self._tell_kept(instance, asked, undecided)
+            name = names.ANNOTATION_PRUNE_REQUESTED
+            return Kept(await self.instances.remove_annotation(instance, name, asked))
         token = instance.metadata.uid, _last_run(instance), asked
         orphans = frozenset(entry.place for entry in all_orphans(self._record(instance)))
-        staying = self._known(key, token)
+        # Those that are known to stay need not be looked at now: this is asked at each reconcile.
+        known_to_stay = self._staying.get(key)
+        staying = frozenset[Place]()
+        if (
+            known_to_stay is not None
+            and known_to_stay.token == token
+            and known_to_stay.until > loop_seconds()
+        ):
+            staying = known_to_stay.places
+        # A former leader may have recorded orphans that the cache lacks.
         is_current = self.pruner.recorder.inventories.is_current(identity(instance))
         if is_current and orphans <= staying:
             # The result of an operation that has ended is not needed any more.
@@ -192,15 +206,6 @@ class Housekeeping:
         if done.unfinished:
             return Kept(instance, look_again=_SOON_SECONDS)
         return await self._pruned(instance, asked)
-
-    async def _refused(self, instance: Instance, asked: str | None, why: str) -> Kept:
-        """Delete nothing; remove a request, and tell why nothing was deleted."""
-        if asked is None:
-            return Kept(instance)
-        if all_orphans(self._record(instance)):
-            self._tell_kept(instance, asked, why)
-        name = names.ANNOTATION_PRUNE_REQUESTED
-        return Kept(await self.instances.remove_annotation(instance, name, asked))
 
     async def _pruned(self, instance: Instance, asked: str | None) -> Kept:
         """Remove a request that is fulfilled; say when orphans are looked at again."""
@@ -253,13 +258,6 @@ class Housekeeping:
         owner, text = identity(instance), f"objects that plans no longer apply stay: {why}"
         occasion = owner.uid if asked is None else f"{owner.uid}.{asked}"
         self.events.note(owner, occasion, "Warning", "ObjectsNotPruned", text)
-
-    def _known(self, key: Key, token: _Token) -> frozenset[Place]:
-        """Return the orphans that are known to stay, and need not be looked at now."""
-        staying = self._staying.get(key)
-        if staying is None or staying.token != token or staying.until <= loop_seconds():
-            return frozenset()
-        return staying.places
 
     # Both
 

@@ -112,10 +112,13 @@ class Scheduled:
             # A manifest that keeps the request of a retry asks for nothing more.
             return await self._drop(key, instance)
         if not uid or has_uid_of_another_plan(instance):
+            # Scheduled past the webhook, which sets it. Under a uid of its own the run cannot be
+            # taken for one that has ended.
             fresh = self.context.fresh_uid()
             await self.context.instances.schedule(instance, name, fresh, asked=scheduled)
             return Result("scheduled", requeue_after=AGAIN_SECONDS)
         if entry is not None and status_of(entry).terminal:
+            # Its end is stored; the writes that follow failed, or their process died.
             return await self.ending.end(instance, version, entry)
         memory = self.memories.get(key)
         if memory is not None and not memory.is_of(instance, uid):
@@ -193,6 +196,7 @@ class Scheduled:
         if plan is None:
             text = f"could not find required plan: '{name}'"
             return await self.ending.fail(instance, version, status, "InvalidPlan", text)
+        # What can be told before anything is sent ends the run here.
         problems = _problems(instance, version, name, plan)
         if problems:
             return await self.ending.fail(instance, version, status, "InvalidPlan", problems)
@@ -214,7 +218,9 @@ class Scheduled:
             memory=memory,
             writer=writer,
             is_current=lambda: self._is_current(key, instance),
-            is_suspended=lambda: self._is_suspended(key),
+            is_suspended=lambda: (
+                (now := self.context.instances.cached(key)) is not None and now.suspended
+            ),
             tell=partial(self._tell, instance, memory),
         )
         intent = Intent.PAUSE if instance.suspended else Intent.RUN
@@ -285,15 +291,11 @@ class Scheduled:
             and now.scheduled.status != ExecutionStatus.FATAL_ERROR
         )
 
-    def _is_suspended(self, key: Key) -> bool:
-        """Whether the cached Instance is suspended."""
-        now = self.context.instances.cached(key)
-        return now is not None and now.suspended
-
     # Cancel
 
     async def _cancel(self, key: Key, instance: Instance, version: OperatorVersion) -> Result:
         if key in self.memories:
+            # Nothing may be sent for the run after its end is stored.
             await self.context.operations.forget(key, FIND_ORPHANS)
             await self.runner.end(self.memories[key], Intent.CANCEL)
         memory, begins = self.beginning.memory_of(instance), instance

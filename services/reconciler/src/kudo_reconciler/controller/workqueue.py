@@ -101,6 +101,7 @@ class WorkQueue:
         """Enqueue the key for the next free worker."""
         if self._closed:
             return
+        # It is reconciled sooner than the timer would have it.
         self._cancel_timer(key)
         if key in self._working:
             self._again.add(key)
@@ -155,6 +156,7 @@ class WorkQueue:
             QueueClosed: the queue was closed.
         """
         while (key := self._next()) is None:
+            # No await lies between the look and this, so no key that is added can be missed.
             self._event.clear()
             await self._event.wait()
         self._workers.add(key.namespace)

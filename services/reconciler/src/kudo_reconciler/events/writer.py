@@ -305,6 +305,7 @@ class EventRecorder:
             async with asyncio.timeout(self.times.call):
                 await self._client.create(EVENTS, _wire(event), namespace=namespace)
         except AlreadyExists:
+            # A former leader has written it, or an attempt of ours whose answer was lost.
             self._deleted.discard(namespace)
         except _RETRIED as error:
             if self._put_off(waiting, error):

@@ -370,6 +370,7 @@ class Operations:
         """Cancel operations, awaiting only writes in flight; they enqueue nothing."""
         tasks = [task for operation in operations if (task := operation.cancel()) is not None]
         if tasks:
+            # A request that is in flight is answered first: until then it may still change objects.
             await asyncio.wait(tasks)
 
     async def ended(self) -> None:

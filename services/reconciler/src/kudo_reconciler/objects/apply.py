@@ -105,6 +105,8 @@ class Applier:
             FatalTaskError: the API server rejects the object for good.
             TransientTaskError: a retry may succeed.
         """
+        # One write to an object at a time: steps run in parallel, and two of them may name the same
+        # one. The second has to see what the first has made of it.
         async with self.locks.of(desired.key):
             with self.observer.writing(*desired.key, key_of(context.instance)) as write:
                 return await self._apply(desired, context, write)
@@ -135,9 +137,11 @@ class Applier:
             try:
                 applied = await self._apply_known_fields(desired, existing, context)
             except Conflict as conflict:
+                # It changed since it was read, exists already, or a field is another manager's.
                 existing = await self._after_conflict(desired, conflict, context)
             except NotFound as error:
                 if existing is None:
+                    # Its namespace, or its kind.
                     raise self._task_error(desired, error, context) from error
                 existing = await self._read_again(desired, context)
             except Invalid as error:
@@ -345,6 +349,7 @@ class Applier:
             return existing
         live = await context.client.get(desired.resource, desired.name, namespace=desired.namespace)
         if live["metadata"]["uid"] != existing["metadata"]["uid"]:
+            # Whose it is was decided for the other one.
             raise Conflict("the object was replaced meanwhile", status=409)
         # The next writes build on this state, whose event the cache may not have received yet.
         self.observer.read(desired.resource, live)

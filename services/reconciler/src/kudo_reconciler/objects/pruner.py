@@ -170,6 +170,7 @@ class Pruner:
                     done.kept[place] = why
                     return
                 if not may_delete(place):
+                    # A run may have been scheduled since, and may apply it again.
                     raise Stopped
                 if entry.cluster_scoped:
                     live, other = await self.shares.give_up(resource, live, owner, client=client)

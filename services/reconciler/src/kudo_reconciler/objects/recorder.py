@@ -193,6 +193,7 @@ class Recorder:
         """
         owner = identity(context.instance)
         self.ignored.tell(owner)
+        # Steps run in parallel: the first records what the whole plan applies, the others find it.
         async with self.locks.of(owner.uid):
             if await self._covers(owner, entries, context.recorded):
                 return
@@ -237,6 +238,7 @@ class Recorder:
 
     async def save(self, owner: InstanceIdentity, change: Change) -> Record:
         """Change the record of an Instance; see `InventoryStore.save`."""
+        # Each change is computed from what the one before has stored.
         async with self.locks.of(owner.uid):
             return await self._restoring(owner, change)
 

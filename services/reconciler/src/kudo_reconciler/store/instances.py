@@ -196,6 +196,7 @@ class InstanceStore:
             Outdated: the Instance changed since it was read, or was deleted.
         """
         run = new_run(plan, uid, asked)
+        # `add` sets a field that exists, too; `replace` would fail for one that is missing.
         change = jsonpatch.add("/spec/planExecution", run)
         return await self._patch(instance, _same_version(instance), change)
 

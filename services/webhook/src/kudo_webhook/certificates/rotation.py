@@ -139,6 +139,7 @@ class Rotation:
         began, seen = self._now(), self._elapsed()
         leaf = await self._objects.leaf.read()
         if self._served is None and leaf.pair is not None:
+            # Trusted or not: without any, each request fails.
             self._take(leaf.pair)
         bundles = await self._objects.configurations.read()
         if leaf.pair is not None and self._works(leaf.pair, bundles):

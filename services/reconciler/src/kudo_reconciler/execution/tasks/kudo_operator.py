@@ -126,6 +126,7 @@ class ChildTask:
             try:
                 return await self._attempt(child, after, seen, context)
             except Conflict:
+                # It changed since it was read: decide again by what it is now.
                 continue
             except (ApiError, ConnectionLost) as error:
                 if not _is_busy(error):

@@ -113,6 +113,7 @@ class PipeTask:
             return TaskResult(done=False, message=message, polled=not seen, awaits=awaits)
         files = context.task.spec.pipe or ()
         check_may_write(context)
+        # It mostly waits for the kubelet, so it must not keep others from a slot.
         await context.takes_long(f"copying files from pod {waiter['metadata']['name']}")
         contents = await self.pods.read(waiter, files, client=context.client)
         artifacts = await self._artifacts(context, files, contents)
