@@ -75,7 +75,9 @@ class Discovery:
         # after it if theirs came while it was on its way.
         async with self._locks.setdefault(api_version, asyncio.Lock()):
             resource = self._cached(api_version, kind)
-            if resource is None and not self._is_read_since(api_version, now):
+            read = self._cache.get(api_version)
+            # The answer to an older request proves nothing: a CRD may be established since.
+            if resource is None and (read is None or read.asked_at <= now):
                 await self._read(api_version)
                 resource = self._cached(api_version, kind)
         if resource is None:
@@ -185,10 +187,6 @@ class Discovery:
     def _cached(self, api_version: str, kind: str) -> Resource | None:
         group_version = self._cache.get(api_version)
         return group_version.kinds.get(kind) if group_version else None
-
-    def _is_read_since(self, api_version: str, moment: int) -> bool:
-        group_version = self._cache.get(api_version)
-        return group_version is not None and group_version.asked_at > moment
 
     async def _read(self, api_version: str) -> _GroupVersion:
         group, version = split_api_version(api_version)

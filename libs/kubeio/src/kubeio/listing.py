@@ -79,19 +79,21 @@ class _Reader:
             if key == "items" and await self._mark() == "[":
                 page.items = await self._items()
             else:
-                await self._field(key, page)
+                value = await self._value()
+                if key == "metadata":
+                    page.metadata = value
+                elif key == "items" and value is None:
+                    # Go writes an empty list that was never made as null.
+                    page.items = []
             mark = await self._next_of("}")
         self.at += 1
-        await self._end()
+        while not self.complete:
+            await self._read_on()
+        # Anything but white space after the end is no JSON document any more.
+        if self.text[self.at :].strip(_BLANKS):
+            self._unreadable()
         page.characters = self.characters
         return page
-
-    async def _field(self, key: Json, page: Page) -> None:
-        value = await self._value()
-        if key == "metadata":
-            page.metadata = value
-        elif key == "items" and value is None:
-            page.items = []
 
     async def _items(self) -> list[JsonObject]:
         self.at += 1
@@ -127,12 +129,6 @@ class _Reader:
             if self.complete:
                 raise ConnectionLost(f"{self.subject}: the answer ended in the middle of a list")
             await self._read_on()
-
-    async def _end(self) -> None:
-        while not self.complete:
-            await self._read_on()
-        if self.text[self.at :].strip(_BLANKS):
-            self._unreadable()
 
     async def _value(self) -> Json:
         """Decode the value at the current position."""
@@ -192,16 +188,13 @@ class _Reader:
         while not self.complete and more <= len(rest):
             chunk = await anext(self.chunks, None)
             self.complete = chunk is None
-            parts.append(self._text_of(chunk))
+            try:
+                parts.append(self.utf8.decode(chunk or b"", final=self.complete))
+            except UnicodeDecodeError as error:
+                raise ConnectionLost(f"{self.subject}: the answer is not UTF-8") from error
             more += len(parts[-1])
         self.characters += more
         self.text, self.at = "".join(parts), 0
-
-    def _text_of(self, chunk: bytes | None) -> str:
-        try:
-            return self.utf8.decode(chunk or b"", final=chunk is None)
-        except UnicodeDecodeError as error:
-            raise ConnectionLost(f"{self.subject}: the answer is not UTF-8") from error
 
     def _unreadable(self) -> NoReturn:
         # Only the beginning of an answer is quoted (it may be the error page of a proxy), never a

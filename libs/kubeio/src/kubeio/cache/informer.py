@@ -206,18 +206,15 @@ class Informer:
 
         Ignores objects outside the informer's namespace or selector.
         """
-        return self._in_scope(obj) and self._store.observe(obj)
+        metadata = obj["metadata"]
+        if self.namespace is not None and metadata.get("namespace") != self.namespace:
+            return False
+        return self._selects(metadata.get("labels") or {}) and self._store.observe(obj)
 
     def observe_gone(self, namespace: str | None, name: str) -> bool:
         """Remove an object that a consistent read did not find; return whether it was cached."""
         cached = self.get(namespace, name)
         return cached is not None and self._store.observe_deleted(cached)
-
-    def _in_scope(self, obj: JsonObject) -> bool:
-        metadata = obj["metadata"]
-        if self.namespace is not None and metadata.get("namespace") != self.namespace:
-            return False
-        return self._selects(metadata.get("labels") or {})
 
     def _notify(self, delta: Delta) -> None:
         for handler in self._handlers:

@@ -264,14 +264,12 @@ class Reflector:
             timeout_seconds=seconds,
             metadata_only=scope.metadata_only,
             idle_timeout=self.timing.idle,
-            on_open=self._opened,
+            on_open=lambda: self.on_status(Status(Phase.WATCHING)),
         )
-
-    def _opened(self) -> None:
-        self.on_status(Status(Phase.WATCHING))
 
     def _take(self, event: WatchEvent) -> None:
         self.last_contact = self.clock()
+        version = event.object["metadata"]["resourceVersion"]
         match event.type:
             case "ADDED" | "MODIFIED":
                 self.store.put(event.object)
@@ -279,14 +277,12 @@ class Reflector:
                 self.store.remove(event.object)
             case "BOOKMARK":
                 self._bookmarks = True
-                self._take_bookmark(event.object["metadata"]["resourceVersion"])
+                self.version = version
+                # A server whose etcd was restored counts from an older version.
+                self._relist_if_earlier(version)
+                self.store.reach(parse_version(version))
                 return
-        self.version = event.object["metadata"]["resourceVersion"]
-
-    def _take_bookmark(self, version: str) -> None:
         self.version = version
-        self._relist_if_earlier(version)
-        self.store.reach(parse_version(version))
 
     def _steady_after(self, started: float) -> bool:
         """Reset the backoff if a watch lasted long enough; return whether it did."""

@@ -159,7 +159,10 @@ class Store:
             return False
         if version <= self.highest and key_of(obj) not in self.objects:
             return False
-        return self._put(self._copied(obj))
+        # The caller keeps the object: only what is changed here needs a copy.
+        if self._transform is not None:
+            return self._put(copy_json(obj))
+        return self._put({**obj, "metadata": {**obj["metadata"]}})
 
     def observe_deleted(self, obj: JsonObject) -> bool:
         """Remove an object that the server reported as deleted; return whether it was stored.
@@ -202,12 +205,6 @@ class Store:
         for index in self._indexes.values():
             index.drop(key)
         self._notify(Delta("deleted", last, old))
-
-    def _copied(self, obj: JsonObject) -> JsonObject:
-        if self._transform is not None:
-            copied: JsonObject = copy_json(obj)
-            return copied
-        return {**obj, "metadata": {**obj["metadata"]}}
 
 
 class _Index:

@@ -158,7 +158,9 @@ def _read(path: Path) -> JsonObject:
         raise ConfigError(f"cannot read the file: {error.strerror}", source=path) from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         # Neither cause nor excerpt: the parser quotes the line, which may contain a secret.
-        raise ConfigError(f"not valid YAML{_position(error)}", source=path) from None
+        mark = getattr(error, "problem_mark", None)
+        place = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
+        raise ConfigError(f"not valid YAML{place}", source=path) from None
     if content is None:
         return {}
     if not isinstance(content, dict) or content.get("kind", "Config") != "Config":
@@ -206,11 +208,6 @@ def _resolved(key: str, value: Json, folder: Path) -> Json:
 
 def _names(entries: dict[str, Entry]) -> str:
     return ", ".join(sorted(entries)) or "none"
-
-
-def _position(error: Exception) -> str:
-    mark = getattr(error, "problem_mark", None)
-    return f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
 
 
 _Base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)

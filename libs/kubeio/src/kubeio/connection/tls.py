@@ -159,22 +159,15 @@ def proxy_from_environment(server: str, environ: Mapping[str, str] | None = None
     )
     proxy = next((env[name] for name in names if env.get(name)), None)
     no_proxy = env.get("no_proxy") or env.get("NO_PROXY") or ""
-    if proxy is None or _is_loopback(host) or _exempt(host, url.port, no_proxy):
+    address = _address(host)
+    # As in Go, whatever NO_PROXY says: a proxy would reach its own loopback interface.
+    if proxy is None or host == "localhost" or (address is not None and address.is_loopback):
+        return None
+    if any(
+        _matches(host, url.port, entry.strip()) for entry in no_proxy.split(",") if entry.strip()
+    ):
         return None
     return proxy if "://" in proxy else f"http://{proxy}"
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    address = _address(host)
-    return address is not None and address.is_loopback
-
-
-def _exempt(host: str, port: int | None, no_proxy: str) -> bool:
-    return any(
-        _matches(host, port, entry) for part in no_proxy.split(",") if (entry := part.strip())
-    )
 
 
 def _matches(host: str, port: int | None, entry: str) -> bool:

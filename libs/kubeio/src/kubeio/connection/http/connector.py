@@ -89,7 +89,8 @@ class Connection(ResponseHandler):
         if self.upgraded:
             super().data_received(data)
             return
-        if data and not self._expects():
+        expects = self._due and (self._body is None or not self._body.is_eof())
+        if data and not expects:
             # Such as 408 Request Timeout, which servers say before they close.
             self.abort()
             return
@@ -125,9 +126,6 @@ class Connection(ResponseHandler):
         """Close the connection at once; what was not sent is dropped, who reads has an error."""
         super().abort()
         self._end_body(HttpError("the connection was closed"))
-
-    def _expects(self) -> bool:
-        return self._due and (self._body is None or not self._body.is_eof())
 
     def _arrived(self) -> int:
         return 0 if self._body is None else self._body.total_bytes
