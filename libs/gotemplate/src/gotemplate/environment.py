@@ -84,6 +84,7 @@ class Template:
 
     def _output(self, run: Rendering, parts: list[str]) -> str:
         """Return the output, unless it is too long."""
+        # Characters first, which costs nothing: joining and encoding allocate as much again.
         run.check("output", sum(map(len, parts)))
         text = clean("".join(parts))
         if not text.isascii():
@@ -154,6 +155,7 @@ class Environment:
             if key in self._cache:
                 self._cache.move_to_end(key)
                 return self._cache[key]
+        # Without the lock: two threads may compile the same text, but none waits for another's.
         template = self._compile(name, text)
         with self._lock:
             self._keep(key, template)

@@ -163,6 +163,7 @@ class Rendering:
             LimitError: none are left, or the time is up.
         """
         self.steps -= steps
+        # Reading a clock takes longer than most steps, so it is read every `_LOOK_EVERY` of them.
         if self.steps < self._look:
             self._check_time()
 
@@ -184,6 +185,7 @@ class Rendering:
         self._expensive -= 1
         if self._expensive < 0:
             raise LimitError("expensive", self.limits.expensive, " calls")
+        # A key of 4096 bits takes seconds for a single step.
         self._check_time()
 
     def search(self, size: int) -> None:
@@ -192,6 +194,7 @@ class Rendering:
         Raises:
             LimitError: all searches together would be too large.
         """
+        # Before the search: RE2 cannot be interrupted once it runs.
         self._searched += size
         self.check("search", self._searched)
 
@@ -223,7 +226,7 @@ class Rendering:
         if isinstance(value, str):
             if len(value) > _SMALL_TEXT:
                 self.check("string", len(value))
-                self.charge(len(value) >> 6)
+                self.charge(len(value) >> 6)  # 64 characters a step, as the module says
         elif isinstance(value, (list, dict, tuple)) and len(value) > _SMALL_LIST:
             self.charge(len(value) >> 3)
 

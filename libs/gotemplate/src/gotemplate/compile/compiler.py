@@ -116,6 +116,7 @@ class _BodyCompiler:
         mark = self._scope.mark()
         branches: list[tuple[Eval, Exec]] = []
         otherwise: nodes.Body | None
+        # A chain of `else if` is one closure: nested ones would take a frame of Python each.
         while True:
             condition = self._exprs.raw_pipe(node.pipe)
             branches.append((condition, self._scoped_body(node.body)))
@@ -182,6 +183,7 @@ class _BodyCompiler:
             try:
                 frame.run.enter()
                 inner = value(frame, dot)
+                # Only now: templates may call each other, and not all were compiled before.
                 code = codes[name]
                 frame.run.charge(code.cost)
             except LimitError as error:
@@ -189,12 +191,14 @@ class _BodyCompiler:
             slots: list[object] = [NO_VALUE] * code.slots
             slots[0] = inner
             code.run(Frame(frame.run, slots, frame.write), inner)
+            # In no `finally`: after an error nothing of this rendering goes on.
             frame.run.depth -= 1
 
         return run
 
 
 def _printed(frame: Frame, value: object) -> str:
+    # Integers of data may be larger than Go's; those go through the limits of the formatter.
     if type(value) is int and INT_MIN <= value <= INT_MAX:
         return str(value)
     if value is None or value is NO_VALUE:

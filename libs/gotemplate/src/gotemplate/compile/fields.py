@@ -56,6 +56,7 @@ class Reader:
                 item: object = value[name]
                 return item
             zero = "" if isinstance(value, StringMap) else None
+            # The zero value of Go's element type: "" in a map[string]string, else nil.
             return self._missing(f"map has no entry for key {quote(name)}", zero)
         if value is NO_VALUE:
             return self.absent(name)
@@ -119,6 +120,7 @@ class Reader:
 def of_dot(reader: Reader) -> Eval:
     """Compile a path that starts at the dot."""
     slow = reader.read
+    # Nearly all paths of templates have one or two names, which need no loop.
     if len(reader.names) == 1:
         name = reader.names[0]
 

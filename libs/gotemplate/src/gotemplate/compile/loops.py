@@ -49,8 +49,10 @@ class Loop:
         if isinstance(value, (list, tuple)):
             return enumerate(value)
         if isinstance(value, Mapping):
+            # Go sorts the keys of a map it ranges over, so a rendering is the same each time.
             frame.run.weigh(value)
             return sorted_items(value)
+        # Python's bool is an int, Go's is not.
         if isinstance(value, int) and not isinstance(value, bool):
             if len(self.slots) > 1:
                 message = f"can't use {value} to iterate over more than one variable"
@@ -80,6 +82,7 @@ class Loop:
         ran = False
         for index, element in pairs:
             ran = True
+            # Before the pass: a loop with an empty body has to run out of steps as well.
             charge(cost)
             if of_element is not None:
                 variables[of_element] = element
@@ -90,6 +93,7 @@ class Loop:
 
     def passes_with_jumps(self, frame: Frame, pairs: Pairs) -> bool:
         """Do the same for a body that may break or continue."""
+        # Apart from `passes`: entering a try for every pass would slow down all other loops.
         ran = False
         try:
             for pair in pairs:

@@ -116,6 +116,7 @@ def build_custom_cert(run: Rendering, cert: str, key: str) -> Certificate:
     Raises:
         FunctionError: one of them is not valid PEM.
     """
+    # Before the import: where expensive functions are forbidden, no library is loaded for them.
     run.spend()
     from gotemplate.types import certificates
 
@@ -177,6 +178,7 @@ def _subject(run: Rendering, name: str, addresses: _Items, hosts: _Items, days: 
     parsed = [_address(run, item) for item in addresses or ()]
     names = [_host(run, item) for item in hosts or ()]
     serial = int.from_bytes(run.sources.random(_SERIAL_BYTES), "big")
+    # A serial number has to be positive (RFC 5280).
     return Subject(name, parsed, names, days, run.sources.now() // _NANOS, serial or 1)
 
 
@@ -187,6 +189,7 @@ def _address(run: Rendering, item: object) -> "Address":
         address = ipaddress.ip_address(item)
     except ValueError:
         raise FunctionError(f"error parsing ip: {item}") from None
+    # Go writes such an address into a certificate as the IPv4 address that it is.
     if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped:
         return address.ipv4_mapped
     return address

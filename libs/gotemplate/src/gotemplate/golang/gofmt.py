@@ -144,6 +144,7 @@ class Printer:
             self.pad(quote_rune(value, ascii_only=self.spec.plus))
         elif verb == "U":
             self._unicode(value)
+        # `%#v` writes unsigned integers in hexadecimal, since it is Go's syntax of them.
         elif verb == "v" and self.spec.sharp_v and isinstance(value, (Uint8, Uint64)):
             self.spec.sharp, sharp = True, self.spec.sharp
             self._digits(value, "x")
@@ -156,6 +157,7 @@ class Printer:
         signed = value < 0 or spec.plus or spec.space
         digits = integer_text(self._run, abs(value), _BASES.get(verb, "d"))
         if spec.precision is not None:
+            # `%.0d` writes no digit for zero, and pads with spaces even if zeros are asked for.
             if spec.precision == 0 and value == 0:
                 self.put(" " * (spec.width or 0))
                 return
@@ -166,6 +168,7 @@ class Printer:
         self.pad(sign + _prefix(digits, verb, sharp=spec.sharp) + digits, zeros=False)
 
     def _unicode(self, value: int) -> None:
+        # Go converts to uint64: a negative number is written as its two's complement.
         code = value if value >= 0 else value + (1 << 64)
         text = f"U+{code:0{max(4, self.spec.precision or 0)}X}"
         if self.spec.sharp and _is_rune(code) and chr(code).isprintable():
@@ -182,7 +185,7 @@ class Printer:
     def _float_text(self, value: float, verb: str) -> None:
         spec = self.spec
         text = with_verb(value, verb, spec.precision)
-        special = text[-1] in "fN"
+        special = text[-1] in "fN"  # Inf and NaN, which are never padded with zeros
         if text[0] not in "+-":
             text = "+" + text
         if spec.space and text[0] == "+" and not spec.plus:
@@ -196,6 +199,7 @@ class Printer:
         if not spec.plus and text[0] == "+":
             self.pad(text[1:])
         elif spec.zero and not spec.minus and spec.width is not None:
+            # The sign stands before the zeros.
             self.put(text[0] + text[1:].rjust(spec.width - 1, "0"))
         else:
             self.pad(text)
@@ -209,6 +213,7 @@ class Printer:
         plus = self.spec.plus
         self.put("(")
         self._float_text(value.real, plain)
+        # The imaginary part always has its sign, which joins the two.
         self.spec.plus = True
         self._float_text(value.imag, plain)
         self.spec.plus = plus
@@ -242,7 +247,8 @@ class Printer:
         spec = self.spec
         if spec.precision is not None:
             data = data[: spec.precision]
-        pieces = [f"{byte:02{verb}}" for byte in data] if spec.space else [f"{data.hex()}"]
+        # A space puts every byte apart, and a sharp then marks each of them.
+        pieces = [f"{byte:02{verb}}" for byte in data] if spec.space else [data.hex()]
         if verb == "X":
             pieces = [piece.upper() for piece in pieces]
         if spec.sharp and data:
@@ -283,6 +289,7 @@ def sorted_items(value: Mapping[object, object]) -> list[tuple[object, object]]:
     try:
         return sorted(value.items(), key=_FIRST)
     except TypeError:
+        # Keys of several types, which data of Go has in no map, still need one order.
         return sorted(value.items(), key=_type_and_text)
 
 

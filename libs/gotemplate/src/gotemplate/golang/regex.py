@@ -110,6 +110,7 @@ class Regex:
             if match.end > position:
                 position = match.end
             else:
+                # By a character, as in Go: a byte further the search would begin inside of it.
                 position += _width(data, position)
             if match.start < match.end or match.start != previous:
                 yield match
@@ -126,6 +127,7 @@ class Regex:
         end = position = 0
         while position <= len(data) and (match := self.search(data, position, on_search=on_search)):
             yield data[end : match.start]
+            # As in Go, an empty match right behind another one is not replaced.
             if match.end > end or match.start == 0:
                 yield from expand(match)
             end = match.end
@@ -141,12 +143,14 @@ class Regex:
         start = end = count = 0
         for match in self.matches(data, on_search=on_search):
             if most > 0 and count == most - 1:
+                # The last piece is all the rest, whatever matches in it.
                 break
             end = match.start
             if match.end:
                 yield data[start:end]
                 count += 1
             start = match.end
+        # An empty text is one empty piece, but the empty pattern splits it into none.
         if end != len(data) or not (data or self._empty):
             yield data[start:]
 
@@ -207,6 +211,7 @@ def compile_regex(pattern: str) -> Regex:
     """
     data = to_bytes(pattern)
     if _ANY_BYTE.search(data):
+        # RE2 knows this escape, for a single byte; Go does not.
         raise _error("invalid escape sequence: \\C", pattern)
     options = re2.Options()
     options.log_errors = False

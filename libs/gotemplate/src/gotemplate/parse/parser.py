@@ -75,6 +75,7 @@ class Parser:
     def parse(self) -> nodes.Tree:
         body: list[nodes.Node] = []
         while (token := self._stream.next()).kind != T.EOF:
+            # Only here: inside of another body Go refuses `define` as an unexpected word.
             if token.kind == T.OPEN and self._is_define():
                 self._definition()
                 continue
@@ -118,6 +119,7 @@ class Parser:
 
     def _add(self, name: str, body: nodes.Body) -> None:
         template = self._templates.get(name)
+        # As in Go: a definition of blanks alone never replaces another, and any replaces it.
         if template is None or _is_empty(template):
             self._templates[name] = body
         elif not _is_empty(body):
