@@ -260,6 +260,7 @@ class Giving:
             target = {**document.object, "metadata": metadata, "rules": before.get("rules") or []}
             with suppress(ApiError):  # changed by somebody else, or the user may not grant them
                 await self.session.client.apply(document.kind, target, field_manager=FIELD_MANAGER)
+        # In the reverse order of the writes: a Role goes after the binding that names it.
         while self._created:
             kind, made = self._created.pop()
             metadata = made["metadata"]

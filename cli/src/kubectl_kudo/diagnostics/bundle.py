@@ -91,6 +91,7 @@ def _pack(folder: Path, target: Path) -> None:
         # `x`: a link that somebody put there is not followed.
         with tarfile.open(beside, "x:gz") as archive:
             archive.add(folder, arcname=target.name.removesuffix(suffix), filter=_plain)
+        # Only the user may read it: redaction finds most secrets, and may miss some.
         beside.chmod(0o600)
         beside.rename(target)
     finally:

@@ -164,6 +164,7 @@ class FamilyReader:
     ) -> tuple[JsonObject | None, bool]:
         """Return an object that several Instances name, read once, and whether that is known."""
         key = kind.kind, namespace, name
+        # A future, not a result: Instances are read at the same time, and the second waits.
         if key not in self._read:
             self._read[key] = asyncio.ensure_future(self._known(path, kind, name, namespace))
         return await self._read[key]

@@ -39,12 +39,11 @@ def package_folder() -> Path:
 def write_changes(folder: Path, before: PackageFiles, changes: Mapping[str, str]) -> None:
     """Verify the package with the changes, then write them.
 
-    Files that are new come first: a crash leaves a package that does not use them yet.
-
     Raises:
         CliError: the changes bring errors, or a file cannot be written.
     """
     _verify(folder, before, changes)
+    # Files that are new come first: a crash leaves a package that does not use them yet.
     ordered = sorted(changes, key=lambda path: path in before.files)
     try:
         for path in ordered:
@@ -64,6 +63,7 @@ def write_folder(folder: Path, files: Mapping[str, str]) -> None:
     _verify(folder, PackageFiles(str(folder), {}), files)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
+        # In the same file system, so that the rename is atomic.
         beside = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
     except OSError as error:
         raise _unwritable(folder, error) from error

@@ -76,6 +76,7 @@ def _local(url: str, limit: int) -> bytes:
     path = Path(url2pathname(urlsplit(url).path))
     try:
         with path.open("rb") as file:
+            # A file may grow while it is read, and a device has no end.
             content = file.read(limit + 1)
     except OSError as error:
         text = f"failed to fetch {shown_url(url)} : {error.strerror or error}"

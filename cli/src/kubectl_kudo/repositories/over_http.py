@@ -76,7 +76,13 @@ async def fetch(request: Request) -> Downloaded:
     failed = f"failed to fetch {shown_url(request.url)} :"
     try:
         async with asyncio.timeout(request.timeout):
-            return await _follow(request)
+            here = request.url
+            for _ in range(_MOST_REDIRECTS + 1):
+                async with _response(request, here) as response:
+                    target = _value(response, "Location")
+                    if response.status not in _REDIRECTS or not target:
+                        return await _answer(response, here, request)
+                here = _redirected(here, target)
     except Untrusted as error:
         why = str(error).rpartition("certificate verify failed: ")[2]
         text = f"the certificate of the server is not trusted: {why}"
@@ -85,17 +91,7 @@ async def fetch(request: Request) -> Downloaded:
         raise Unreachable(f"{failed} no answer in time") from error
     except (HttpError, OSError) as error:
         raise Unreachable(f"{failed} {error}") from error
-
-
-async def _follow(request: Request) -> Downloaded:
-    here = request.url
-    for _ in range(_MOST_REDIRECTS + 1):
-        async with _response(request, here) as response:
-            target = _value(response, "Location")
-            if response.status not in _REDIRECTS or not target:
-                return await _answer(response, here, request)
-        here = _redirected(here, target)
-    raise DownloadError(f"failed to fetch {shown_url(request.url)} : more than 5 redirects")
+    raise DownloadError(f"{failed} more than {_MOST_REDIRECTS} redirects")
 
 
 @asynccontextmanager
@@ -107,14 +103,21 @@ async def _response(request: Request, url: str) -> AsyncIterator[Response]:
         headers = (("Authorization", authorization),) if authorization else ()
     if request.etag:
         headers = (*headers, ("If-None-Match", request.etag))
-    sending = Sending("GET", _target(url), headers=headers)
+    parts = urlsplit(url)
+    query = f"?{quote(parts.query, safe=_QUOTED)}" if parts.query else ""
+    path = quote(parts.path, safe=_QUOTED.replace("?", "")) or "/"
+    sending = Sending("GET", f"{path}{query}", headers=headers)
+    # A session for each step: a redirect may lead to another host.
     session = _session(url)
     try:
         sent = Sent("GET", shown_url(url), masked(headers), None)
         if request.tracer is not None:
             request.tracer.sent(sent)
         began = time.perf_counter()
-        response = await _asked(session, sending, url)
+        try:
+            response = await session.send(sending, idle_timeout=_PAUSE)
+        except ValueError as error:
+            raise _no_url(url) from error
         try:
             if request.tracer is not None:
                 seconds = time.perf_counter() - began
@@ -134,9 +137,13 @@ def _session(url: str) -> Session:
         proxy = proxy_from_environment(server)
         if proxy and urlsplit(proxy).scheme not in ("http", "https"):
             raise DownloadError("only http and https proxies are supported; see HTTPS_PROXY")
+        tls = None
+        if parts.scheme == "https":
+            tls = Tls()
+            tls.load(ca=Pem(), cert=Pem(), key=Pem())
         config = ClusterConfig(
             server,
-            tls=_tls() if parts.scheme == "https" else None,
+            tls=tls,
             proxy=proxy,
             user_agent=f"KUDO/{__version__}",
             # What the server sends is what the digest is of; a package is compressed already.
@@ -147,48 +154,43 @@ def _session(url: str) -> Session:
         raise _no_url(url) from error
 
 
-async def _asked(session: Session, sending: Sending, url: str) -> Response:
-    try:
-        return await session.send(sending, idle_timeout=_PAUSE)
-    except ValueError as error:
-        raise _no_url(url) from error
-
-
 async def _answer(response: Response, url: str, request: Request) -> Downloaded:
     limit, etag = request.limit, request.etag
     if response.status == 304 and etag:
         return Downloaded(None, etag)
     if response.status != 200:
-        # The reason is chosen by the server, so it is not printed.
-        text = f"failed to fetch {shown_url(url)} : {response.status} {_phrase(response.status)}"
+        # The server chooses the reason in its answer, so that one is not printed.
+        try:
+            phrase = HTTPStatus(response.status).phrase
+        except ValueError:
+            phrase = "unknown status"
+        text = f"failed to fetch {shown_url(url)} : {response.status} {phrase}"
         if response.status in _PASSING:
             raise Unreachable(text)
-        hint = _login_hint(url) if response.status in _DENIED else ""
-        raise DownloadError(f"{text}{hint}")
+        if response.status not in _DENIED:
+            raise DownloadError(text)
+        if not is_private(url):
+            raise DownloadError(f"{text}; credentials are sent only over https")
+        raise DownloadError(
+            f"{text}; give credentials in {TOKEN}, in {USERNAME} and {PASSWORD}, or in ~/.netrc"
+        )
     announced = _value(response, "Content-Length")
     if announced.isdecimal() and int(announced) > limit:
         raise too_large(url, limit)
+    # A server may announce no length, or a wrong one.
     content = bytearray()
     async for chunk in response.raw():
         content += chunk
         if len(content) > limit:
             raise too_large(url, limit)
-    return Downloaded(bytes(content), _etag(_value(response, "ETag")))
+    etag = _value(response, "ETag")
+    # It is stored in a line of the cache, and sent back as a header.
+    is_usable = len(etag) <= _LONGEST_ETAG and etag.isascii() and etag.isprintable()
+    return Downloaded(bytes(content), etag if is_usable else "")
 
 
 def _value(response: Response, name: str) -> str:
     return next(iter(response.values(name)), "")
-
-
-def _phrase(status: int) -> str:
-    try:
-        return HTTPStatus(status).phrase
-    except ValueError:
-        return "unknown status"
-
-
-def _etag(text: str) -> str:
-    return text if len(text) <= _LONGEST_ETAG and text.isascii() and text.isprintable() else ""
 
 
 def _redirected(url: str, target: str) -> str:
@@ -208,23 +210,5 @@ def _redirected(url: str, target: str) -> str:
     return location
 
 
-def _target(url: str) -> str:
-    parts = urlsplit(url)
-    query = f"?{quote(parts.query, safe=_QUOTED)}" if parts.query else ""
-    return f"{quote(parts.path, safe=_QUOTED.replace('?', '')) or '/'}{query}"
-
-
-def _tls() -> Tls:
-    tls = Tls()
-    tls.load(ca=Pem(), cert=Pem(), key=Pem())
-    return tls
-
-
 def _no_url(url: str) -> DownloadError:
     return DownloadError(f"cannot download {shown_url(url)}: not a URL")
-
-
-def _login_hint(url: str) -> str:
-    if not is_private(url):
-        return "; credentials are sent only over https"
-    return f"; give credentials in {TOKEN}, in {USERNAME} and {PASSWORD}, or in ~/.netrc"

@@ -98,6 +98,7 @@ class OnClient:
         self.objects.append(obj)
         if kind is not INSTANCES:
             return obj
+        # The webhook evaluates the object as it would be stored, and so do its rules here.
         decision = await self._decide(obj, stored)
         for warning in decision.warnings:
             warn(warning)

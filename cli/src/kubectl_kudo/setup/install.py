@@ -79,6 +79,7 @@ async def install_crds(
 
 
 async def _apply_crds(client: Client, options: Options, crds: Iterable[JsonObject]) -> None:
+    # All are applied before the first is waited for: the API server establishes several at a time.
     for crd in crds:
         await apply(client, crd)
     for crd in crds:
@@ -114,11 +115,8 @@ class _Installation:
             self.report.say(f"stopped KUDO 0.19: {original}")
         await make_digest_key(self.client, self.options.namespace)
         await self._apply(self.manifests.controller)
-        await self._remove_unused()
-        self._installed("kudo controller")
-
-    async def _remove_unused(self) -> None:
-        """Remove what only an earlier version or the other source of certificates needs."""
+        # What only an earlier version or the other source of certificates needs. Last: until the
+        # new Deployments are applied, the old ones use it.
         kept = {key_of(obj) for obj in self.manifests.all()}
         for obj in await installed(self.client, self.options.namespace):
             if key_of(obj) not in kept:
@@ -126,6 +124,7 @@ class _Installation:
                 place = metadata.get("namespace")
                 await remove(self.client, kind_of(obj), metadata["name"], place)
                 self.report.say(f"removed {named(kind_of(obj), metadata['name'])}")
+        self._installed("kudo controller")
 
     async def wait(self) -> None:
         self.report.say("⌛Waiting for KUDO controller to be ready in your cluster...")
