@@ -1,7 +1,6 @@
 """Reads a test case: a folder whose files are steps."""
 
 import fnmatch
-import os
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -20,7 +19,7 @@ from kudo_harness.suite.fields import Reading
 from kudo_harness.suite.files import FileReader
 from kudo_harness.suite.kinds import ASSERT, FILE, STEP, SUITE, kind_of, read_assert, read_step
 from kudo_harness.suite.kinds import read_file_options as read_file
-from kudo_harness.suite.model import AssertOptions, Command, StepOptions, Text
+from kudo_harness.suite.model import AssertOptions, Command, StepOptions
 from kudo_harness.suite.references import Download, References
 from kudo_harness.suite.step_files import (
     FileOptions,
@@ -115,7 +114,7 @@ class CaseOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _CaseFile:
     """A file of a step."""
 
     path: Path
@@ -156,10 +155,18 @@ class _CaseReader:
         return self.files.findings
 
     def read(self) -> Case:
-        files: dict[int, list[_Found]] = defaultdict(list)
+        files: dict[int, list[_CaseFile]] = defaultdict(list)
         for entry in self.files.entries(self.folder, Place(str(self.folder))):
-            if not self._ignored(entry.name):
-                self._sort(entry, files)
+            if self._ignored(entry.name):
+                continue
+            path = self.folder / entry.name
+            name = step_folder(entry.name) if entry.is_dir() else step_file(entry.name)
+            if name is None or name.index is None:
+                self.unused[entry.name] = path
+            elif entry.is_dir():
+                files[name.index] += self._in_folder(path, name)
+            else:
+                files[name.index].append(_CaseFile(path, name))
         steps = tuple(self._step(index, files[index]) for index in sorted(files))
         self._note_unused(steps)
         return Case(self.folder.name, self.folder, steps, self.options.values.namespace)
@@ -167,22 +174,7 @@ class _CaseReader:
     def _ignored(self, name: str) -> bool:
         return any(fnmatch.fnmatchcase(name, pattern) for pattern in self.options.ignore)
 
-    def _sort(self, entry: os.DirEntry[str], files: dict[int, list[_Found]]) -> None:
-        path = self.folder / entry.name
-        if entry.is_dir():
-            name = step_folder(entry.name)
-            if name is not None and name.index is not None:
-                files[name.index] += self._in_folder(path, name)
-            else:
-                self.unused[entry.name] = path
-            return
-        name = step_file(entry.name)
-        if name is not None and name.index is not None:
-            files[name.index].append(_Found(path, name))
-        else:
-            self.unused[entry.name] = path
-
-    def _in_folder(self, folder: Path, step: StepFile) -> Iterable[_Found]:
+    def _in_folder(self, folder: Path, step: StepFile) -> Iterable[_CaseFile]:
         for entry in self.files.entries(folder, Place(str(folder))):
             path = folder / entry.name
             name = None if entry.is_dir() else step_file(entry.name)
@@ -198,51 +190,32 @@ class _CaseReader:
                 self.findings.error("NoStep", message, Place(str(path)))
                 continue
             # A number in the name orders the files of the folder; the step is that of the folder.
-            yield _Found(path, name, step.name)
+            yield _CaseFile(path, name, step.name)
 
-    def _step(self, index: int, files: list[_Found]) -> Step:
+    def _step(self, index: int, files: list[_CaseFile]) -> Step:
         parts = _Parts()
         for file in files:
             self._read(file, parts)
         folder = next((file.folder for file in files if file.folder), "")
-        name = parts.options.name if parts.options else ""
-        objects = Objects(*(tuple(parts.documents[role]) for role in Role))
-        named, downloads = self._referenced(parts.options)
+        options, downloads = parts.options, []
+        if options is not None:
+            # What a TestStep names comes after what the files of the step hold.
+            named = (options.apply, options.asserts, options.errors)
+            for role, texts in zip(Role, named, strict=True):
+                documents = (each for text in texts for each in self.references.documents(text))
+                parts.documents[role] += [each for each in documents if self._is_object(each, role)]
+                downloads += [Download(url, role) for url in self.references.urls(texts)]
         return Step(
             index=index,
-            name=name or parts.first_applied or folder,
-            objects=Objects(
-                objects.apply + named.apply,
-                objects.asserts + named.asserts,
-                objects.errors + named.errors,
-            ),
-            options=parts.options,
+            name=(options.name if options else "") or parts.first_applied or folder,
+            objects=Objects(*(tuple(parts.documents[role]) for role in Role)),
+            options=options,
             assert_options=parts.assert_options,
-            downloads=downloads,
+            downloads=tuple(downloads),
             place=Place(str(files[0].path)) if files else Place(str(self.folder)),
         )
 
-    def _referenced(self, options: StepOptions | None) -> tuple[Objects, tuple[Download, ...]]:
-        if options is None:
-            return Objects(), ()
-        lists = (options.apply, options.asserts, options.errors)
-        objects = [self._objects(role, texts) for role, texts in zip(Role, lists, strict=True)]
-        downloads = [
-            Download(text, role)
-            for role, texts in zip(Role, lists, strict=True)
-            for text in self.references.urls(texts)
-        ]
-        return Objects(*objects), tuple(downloads)
-
-    def _objects(self, role: Role, texts: tuple[Text, ...]) -> tuple[Document, ...]:
-        return tuple(
-            document
-            for text in texts
-            for document in self.references.documents(text)
-            if self._is_object(document, role)
-        )
-
-    def _read(self, file: _Found, parts: _Parts) -> None:
+    def _read(self, file: _CaseFile, parts: _Parts) -> None:
         documents = self._documents(file)
         if documents is None:
             return
@@ -257,7 +230,7 @@ class _CaseReader:
         for kind, document in kinds:
             self._take(kind, document, file.name.role, parts)
 
-    def _documents(self, file: _Found) -> list[Document] | None:
+    def _documents(self, file: _CaseFile) -> list[Document] | None:
         shown = str(file.path)
         text = self.files.text(file.path, Place(shown))
         if text is None:
