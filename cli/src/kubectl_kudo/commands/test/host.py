@@ -45,6 +45,7 @@ class CommandHost:
         return "" if plan is None else status_of(entries(instance).get(plan) or {})
 
     async def plan_tree(self, client: Client, instance: JsonObject) -> str:
+        # The client is that of the step, which may have a cluster of its own.
         session = Session(client, instance["metadata"]["namespace"], Sent(client), Report())
         try:
             blocks = await plan_tree(session, instance)

@@ -152,6 +152,7 @@ async def shown(log: Log) -> AsyncIterator[None]:
         yield
     finally:
         task.cancel()
+        # It must not draw once more after the lines are removed.
         await asyncio.wait({task})
         log.close()
 

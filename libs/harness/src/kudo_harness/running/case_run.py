@@ -58,6 +58,7 @@ class CaseRun:
             if not self.shared.suite.options.skip_delete:
                 await self._delete()
         except asyncio.CancelledError:
+            # What the case made is deleted by the run, so that one more signal can end that.
             self._end(_INTERRUPTED)
             raise
         self._end("")
@@ -94,6 +95,7 @@ class CaseRun:
             await self._ensure_namespace(self.shared.clusters.default)
             for step in self.case.steps:
                 options = step.options
+                # With lazy loading, a step before may write the kubeconfig.
                 if options is None or options.kubeconfig_loading is KubeconfigLoading.EAGER:
                     self._clusters[step.index] = await self._cluster(step)
         except (KubeError, NamespaceNotReady, OSError, ValueError) as error:

@@ -45,6 +45,7 @@ async def run_suite(
     Raises:
         SuiteInvalid: manifests cannot be read; nothing was done.
     """
+    # All is read before anything is created: what cannot be read is a mistake of the suite.
     suite = await fetch_objects(suite, target.host.download)
     objects = await setup_objects(suite, target.host.download)
     default = Cluster.of(target.client, target.kubeconfig)
@@ -129,6 +130,7 @@ class _Run:
             self.failure = await self.setup.run(background)
             if self.failure is None:
                 await self._run_cases()
+            # They run until they are cancelled, and the group waits for them.
             background.end()
 
     async def _run_cases(self) -> None:

@@ -1,7 +1,7 @@
 """Prepares the cluster for a suite: `crdDir`, `manifestDirs`, and the commands of the suite."""
 
 import asyncio
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ from kudo_harness.commands import CommandInvalid
 from kudo_harness.findings import Findings
 from kudo_harness.planning.plan import Action, PlannedCommand
 from kudo_harness.report import Failure
-from kudo_harness.running.clusters import Cluster, is_crd
+from kudo_harness.running.clusters import is_crd
 from kudo_harness.running.downloads import Download, Downloads
 from kudo_harness.running.objects import Applier, NotApplied, items_of
 from kudo_harness.running.shared import Commands, Shared, shown
@@ -103,31 +103,24 @@ class Setup:
         """
         cluster = self.shared.clusters.default
         assert cluster is not None
-        for documents in (self.objects.crds, self.objects.manifests):
-            failure = await self._apply(cluster, documents)
-            if failure is not None:
-                return failure
-        return await self._run_commands(cluster, background)
-
-    async def _apply(self, cluster: Cluster, documents: Sequence[Document]) -> Failure | None:
-        self.shared.log.learn(document.value for document in documents)
-        applier = Applier(cluster, NAMESPACE, None, "")
         log = self.shared.log.of("", "")
+        # CRDs first: manifests may have objects of their kinds.
+        documents = (*self.objects.crds, *self.objects.manifests)
+        self.shared.log.learn(document.value for document in documents)
+        # Without a record, since they stay.
+        applier = Applier(cluster, NAMESPACE, None, "")
         for document in documents:
             try:
                 log.say(await applier.apply(document))
             except NotApplied as error:
                 return self.shared.log.failure(Failure(str(error)))
-        return None
-
-    async def _run_commands(self, cluster: Cluster, background: Background) -> Failure | None:
         context = self.shared.context(
             NAMESPACE,
             cluster.kubeconfig,
             self.shared.options.working_folder.absolute(),
             self.shared.suite.options.command_timeout,
         )
-        commands = self.shared.commands(context, self.shared.log.of("", ""), scope="")
+        commands = self.shared.commands(context, log, scope="")
         for planned in self.shared.plan.commands:
             if planned.command.background and planned.action is Action.RUN:
                 failure = await self._start(commands, planned, background)

@@ -141,6 +141,7 @@ class StepRun:
             try:
                 self.log.say(await applier.apply(document))
             except NotApplied as error:
+                # As with kuttl, the others are applied all the same.
                 self.log.say(str(error))
                 failures.append(Failure(str(error)))
         return failures
@@ -165,6 +166,7 @@ class StepRun:
         while True:
             began = loop.time()
             try:
+                # Of a step with little time, at least one round is needed to tell what failed.
                 limit = until if last is not None else max(until, began + _LONGEST_ROUND)
                 async with asyncio.timeout_at(limit):
                     last = await asserts.check()

@@ -113,6 +113,7 @@ class FileReader:
 
     def _fits(self, size: int, place: Place) -> bool:
         if self._full:
+            # Told once: every file that follows would be told as well.
             return False
         self.read_size += size
         if self.read_size > self.limits.total_size:

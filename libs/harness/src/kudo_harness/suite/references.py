@@ -63,6 +63,7 @@ class References:
             return
         path = Path(expanded)
         if not path.is_absolute() and path.parts:
+            # A name in the folder of the case that no step has is no mistake then.
             self.used.add(path.parts[0])
         yield from self._in(self.folder / path, text)
 
