@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from kudo.api.known_secrets import MARK, MOST_VALUES, KnownValues, is_sensitive
 from kudo.redaction.objects import Redactor
-from kudo.redaction.templates import parameters_of_secrets
-from kudo.redaction.texts import redact_text
+from kudo.redaction.texts import parameters_of_secrets, redact_text
 
 JsonObject = dict[str, Any]
 PEM = "-----BEGIN RSA PRIVATE KEY-----\nMIIabc\nDEFghi\n-----END RSA PRIVATE KEY-----"

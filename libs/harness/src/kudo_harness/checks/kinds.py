@@ -28,8 +28,7 @@ from kudo_harness.suite import (
     Suite,
     Text,
 )
-from kudo_harness.suite.files import FileReader
-from kudo_harness.suite.references import is_url
+from kudo_harness.suite.files import FileReader, is_url
 from kudo_harness.suite.step_files import Role
 
 Kind = tuple[str, str]

@@ -24,7 +24,7 @@ from kudo_harness.suite import (
 from kudo_harness.suite.documents import is_object, read_documents
 from kudo_harness.suite.step_files import Role
 
-Download = Callable[[str, int], Awaitable[bytes]]
+Fetch = Callable[[str, int], Awaitable[bytes]]
 """See `Host.download`."""
 
 
@@ -39,7 +39,7 @@ class Downloads:
         size: Bytes that were read.
     """
 
-    download: Download
+    download: Fetch
     findings: Findings
     limits: SuiteLimits = DEFAULT_LIMITS
     size: int = 0
@@ -72,7 +72,7 @@ class Downloads:
         return content
 
 
-async def fetch_objects(suite: Suite, download: Download) -> Suite:
+async def fetch_objects(suite: Suite, download: Fetch) -> Suite:
     """Return the suite with the objects of its steps' URLs.
 
     Raises:
@@ -133,9 +133,7 @@ class UnpackedCases:
     folder: Path
 
 
-async def fetch_cases(
-    urls: tuple[Text, ...], folder: Path, download: Download
-) -> list[UnpackedCases]:
+async def fetch_cases(urls: tuple[Text, ...], folder: Path, download: Fetch) -> list[UnpackedCases]:
     """Read archives (`.tgz`) and unpack each into a folder of its own below `folder`.
 
     Only regular files are taken, with paths that stay in the archive, within the limits of suites.

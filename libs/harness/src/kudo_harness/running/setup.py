@@ -11,13 +11,12 @@ from kudo_harness.findings import Findings
 from kudo_harness.planning.plan import Action, PlannedCommand
 from kudo_harness.report import Failure
 from kudo_harness.running.clusters import is_crd
-from kudo_harness.running.downloads import Download, Downloads
+from kudo_harness.running.downloads import Downloads, Fetch
 from kudo_harness.running.objects import Applier, NotApplied, items_of
 from kudo_harness.running.shared import Commands, Shared, shown
 from kudo_harness.suite import Document, Suite, Text
 from kudo_harness.suite.documents import is_object
-from kudo_harness.suite.files import FileReader
-from kudo_harness.suite.references import is_url
+from kudo_harness.suite.files import FileReader, is_url
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +32,7 @@ class SetupObjects:
     manifests: tuple[Document, ...] = ()
 
 
-async def setup_objects(suite: Suite, download: Download) -> SetupObjects:
+async def setup_objects(suite: Suite, download: Fetch) -> SetupObjects:
     """Return the objects of `crdDir` and `manifestDirs`.
 
     Raises:

@@ -2,6 +2,7 @@
 
 from kudo_harness.suite.case import Case, Objects, Step
 from kudo_harness.suite.documents import DEFAULT_LIMITS, Document, SuiteLimits
+from kudo_harness.suite.files import Download
 from kudo_harness.suite.model import (
     AssertOptions,
     Collector,
@@ -25,7 +26,6 @@ from kudo_harness.suite.model import (
     Text,
 )
 from kudo_harness.suite.reading import CaseFolder, Suite, SuiteRequest, load_suite
-from kudo_harness.suite.references import Download
 
 __all__ = [
     "DEFAULT_LIMITS",

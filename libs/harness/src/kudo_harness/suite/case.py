@@ -16,11 +16,10 @@ from kudo_harness.suite.documents import (
     render_template,
 )
 from kudo_harness.suite.fields import Reading
-from kudo_harness.suite.files import FileReader
+from kudo_harness.suite.files import Download, FileReader, References
 from kudo_harness.suite.kinds import ASSERT, FILE, STEP, SUITE, kind_of, read_assert, read_step
 from kudo_harness.suite.kinds import read_file_options as read_file
 from kudo_harness.suite.model import AssertOptions, Command, StepOptions
-from kudo_harness.suite.references import Download, References
 from kudo_harness.suite.step_files import (
     FileOptions,
     Role,

@@ -15,10 +15,9 @@ from kudo_harness.suite.documents import (
     read_documents,
 )
 from kudo_harness.suite.fields import Reading
-from kudo_harness.suite.files import FileReader, case_directories, is_step
+from kudo_harness.suite.files import FileReader, case_directories, is_step, is_url
 from kudo_harness.suite.kinds import SUITE, kind_of, read_suite
 from kudo_harness.suite.model import SuiteOptions, Text
-from kudo_harness.suite.references import is_url
 
 _COMMAND_LINE = "command line"
 _NO_CASES = (

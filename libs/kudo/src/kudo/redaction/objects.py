@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from kudo.api.known_secrets import COPIES, MARK, SECRET_FIELDS, KnownValues, is_sensitive
-from kudo.redaction.templates import parameters_of_secrets, redact_template
-from kudo.redaction.texts import redact_text, secrets_in
+from kudo.redaction.texts import parameters_of_secrets, redact_template, redact_text, secrets_in
 
 Json = Any
 JsonObject = dict[str, Any]
