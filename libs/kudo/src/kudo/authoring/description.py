@@ -133,7 +133,7 @@ def _headline(operator: OperatorFile) -> Iterator[str]:
         ("KUDO", _text(operator.kudo_version)),
         ("Kubernetes", _text(operator.kubernetes_version)),
         ("Website", _text(operator.url)),
-        ("Maintainers", ", ".join(people)),
+        ("Maintainers", people),
         ("Objects that plans no longer apply", "are deleted" if operator.prune else ""),
     ]
     yield _table(("", ""), [row for row in rows if row[1]])
