@@ -156,11 +156,11 @@ def _git(*arguments: str) -> str:
 def earlier(report: Path, tree: Tree) -> dict[str, object]:
     """Return the outcomes on record for the same sources; none if they have uncommitted changes."""
     try:
-        found = json.loads(report.read_text(encoding="utf-8"))
+        results = json.loads(report.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return {}
-    same = tree.clean and found["clean"] and found["commit"] == tree.commit
-    return dict(found["campaigns"]) if same else {}
+    same = tree.clean and results["clean"] and results["commit"] == tree.commit
+    return dict(results["campaigns"]) if same else {}
 
 
 def write(report: Path, tree: Tree, outcomes: Mapping[str, object]) -> None:

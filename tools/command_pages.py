@@ -62,7 +62,7 @@ def _lists(group: Group) -> Iterator[str]:
     """Yield a table of the commands of a group itself, then those of the groups within it."""
     own = [member for member in map(group.member, group.members) if isinstance(member, Command)]
     if own:
-        rows = ((f"[`{one.name}`]({_name(one)})", one.summary) for one in own)
+        rows = ((f"[`{command.name}`]({_name(command)})", command.summary) for command in own)
         yield _table(("Command", ""), rows)
     for word in group.members:
         member = group.member(word)
@@ -136,15 +136,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tools.command_pages", description=__doc__)
     parser.add_argument("--check", action="store_true", help="change nothing")
     check = parser.parse_args(arguments).check
-    wanted = pages()
+    expected = pages()
     PAGES.mkdir(exist_ok=True)
-    found = {path.name: path.read_text(encoding="utf-8") for path in PAGES.glob("*.md")}
-    stale = [name for name in {**wanted, **found} if wanted.get(name) != found.get(name)]
+    stored = {path.name: path.read_text(encoding="utf-8") for path in PAGES.glob("*.md")}
+    stale = [name for name in {**expected, **stored} if expected.get(name) != stored.get(name)]
     for name in stale:
         if check:
             print(f"stale: docs/cli/{name}; run `make reference`")
         else:
-            _write(PAGES / name, wanted.get(name))
+            _write(PAGES / name, expected.get(name))
             print(f"written: docs/cli/{name}")
     return 1 if check and stale else 0
 

@@ -140,7 +140,7 @@ def _joined(folder: PurePosixPath, path: str) -> str:
 
 def loaded_from_elsewhere(site: Path) -> list[str]:
     """Return what built pages and styles would load from another server, by file."""
-    found = []
+    links = []
     for path in sorted(site.rglob("*")):
         if path.suffix == ".html":
             parser = _Loads()
@@ -150,8 +150,8 @@ def loaded_from_elsewhere(site: Path) -> list[str]:
             addresses = _STYLE_ADDRESS.findall(path.read_text())
         else:
             continue
-        found += [f"{path.relative_to(site).as_posix()}: {address}" for address in addresses]
-    return found
+        links += [f"{path.relative_to(site).as_posix()}: {address}" for address in addresses]
+    return links
 
 
 class _Loads(HTMLParser):

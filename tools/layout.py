@@ -152,7 +152,7 @@ def read(root: Path) -> Layout:
         folders[folder] += path.stem != _INIT
     return Layout(
         folders=folders,
-        packages={name: frozenset(found) for name, found in sorted(packages.items())},
+        packages={name: frozenset(folders_of) for name, folders_of in sorted(packages.items())},
         against=_against(_arrows(modules)),
         texts={name: tuple(sources) for name, sources in texts.items()},
     )
@@ -198,11 +198,11 @@ def _imports(tree: ast.Module, modules: Mapping[Name, Path]) -> Iterator[Name]:
         yield from (name for name in names if name in modules)
 
 
-def _shared(one: Name, other: Name) -> int:
-    for depth, (left, right) in enumerate(zip(one, other, strict=False)):
+def _shared(name: Name, other: Name) -> int:
+    for depth, (left, right) in enumerate(zip(name, other, strict=False)):
         if left != right:
             return depth
-    return min(len(one), len(other))
+    return min(len(name), len(other))
 
 
 def _part(name: Name, depth: int) -> str:

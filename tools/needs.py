@@ -93,7 +93,9 @@ def check(
             modules = " and files of Go modules" if target in _WITH_MODULES else ""
             problems.append(f"Go, for the control plane{modules}: {error}")
     if problems:
-        raise Missing(f"`make {target}` lacks:\n" + "\n".join(f"  * {one}" for one in problems))
+        raise Missing(
+            f"`make {target}` lacks:\n" + "\n".join(f"  * {problem}" for problem in problems)
+        )
 
 
 def main() -> int:

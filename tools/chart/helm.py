@@ -75,7 +75,7 @@ def template(values: Mapping[str, Any] | None = None, *, options: Sequence[str] 
 
 def render(values: Mapping[str, Any] | None = None) -> list[Json]:
     """Render the chart without a cluster, hooks included; raises HelmError as `template` does."""
-    return [found for found in yaml.safe_load_all(template(values)) if found]
+    return [manifest for manifest in yaml.safe_load_all(template(values)) if manifest]
 
 
 def _build(folder: Path) -> None:

@@ -74,17 +74,17 @@ def files() -> dict[str, str]:
     Raises:
         HelmError: Helm cannot be built, or rejects the chart.
     """
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for tenancy, end in _TENANCIES.items():
         for name, mode in _MODES.items():
             objects = _rendered({**_VALUES, "tls": {"mode": mode}, "tenancy": _tenancy(tenancy)})
             crds = [obj for obj in objects if obj["kind"] == _CRD]
             rest = [_namespace(objects), *(obj for obj in objects if obj["kind"] != _CRD)]
-            found["crds.yaml"] = _text(sorted(crds, key=_name))
-            found[f"{name}{end}.yaml"] = _text(sorted(rest, key=_place))
+            texts["crds.yaml"] = _text(sorted(crds, key=_name))
+            texts[f"{name}{end}.yaml"] = _text(sorted(rest, key=_place))
     old = _rendered({**_VALUES, "tenancy": _tenancy("compat", constrained=False)})
-    found["impersonator-old.yaml"] = _text(obj for obj in old if _name(obj) == _IMPERSONATOR)
-    return found
+    texts["impersonator-old.yaml"] = _text(obj for obj in old if _name(obj) == _IMPERSONATOR)
+    return texts
 
 
 def _tenancy(mode: str, *, constrained: bool = True) -> Json:
@@ -146,9 +146,9 @@ def _marked(obj: Json) -> Json:
 
 def _replaced(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _replaced(one) for key, one in value.items()}
+        return {key: _replaced(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_replaced(one) for one in value]
+        return [_replaced(item) for item in value]
     if isinstance(value, str):
         for stand_in, mark in _MARKS.items():
             value = value.replace(stand_in, mark)
@@ -186,8 +186,8 @@ def main() -> int:
         expected = files()
     except HelmError as error:
         sys.exit(f"error: {error}")
-    found = {path.name: path.read_text(encoding="utf-8") for path in FOLDER.glob("*.yaml")}
-    stale = sorted(name for name in expected | found if expected.get(name) != found.get(name))
+    stored = {path.name: path.read_text(encoding="utf-8") for path in FOLDER.glob("*.yaml")}
+    stale = sorted(name for name in expected | stored if expected.get(name) != stored.get(name))
     for name in stale:
         if check:
             print(f"stale: {FOLDER / name}; `make manifests` writes it again", file=sys.stderr)

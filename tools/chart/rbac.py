@@ -45,8 +45,8 @@ def rights(values: Mapping[str, Any] | None = None, *, users: bool = True) -> li
     Raises:
         tools.chart.helm.HelmError: the values are rejected.
     """
-    found = [obj for obj in render(values) if obj["apiVersion"].startswith(_GROUP)]
-    kept = [obj for obj in found if "annotations" not in obj["metadata"]]
+    objects = [obj for obj in render(values) if obj["apiVersion"].startswith(_GROUP)]
+    kept = [obj for obj in objects if "annotations" not in obj["metadata"]]
     return [_for_users(obj) for obj in kept] if users else kept
 
 
@@ -56,8 +56,8 @@ def texts() -> dict[str, str]:
     Raises:
         tools.chart.helm.HelmError: Helm cannot be built, or rejects the chart.
     """
-    found = {name: _text(rights({"tenancy": tenancy})) for name, tenancy in FILES.items()}
-    return {**found, POLICY_FILE: _text(policy())}
+    texts = {name: _text(rights({"tenancy": tenancy})) for name, tenancy in FILES.items()}
+    return {**texts, POLICY_FILE: _text(policy())}
 
 
 def policy() -> list[Json]:
@@ -66,8 +66,8 @@ def policy() -> list[Json]:
     Raises:
         tools.chart.helm.HelmError: Helm cannot be built.
     """
-    found = [obj for obj in render() if obj["metadata"]["name"] == POLICY]
-    text = json.dumps(found).replace(f"system:serviceaccount:{NAMESPACE}:kudo-reconciler", USER)
+    objects = [obj for obj in render() if obj["metadata"]["name"] == POLICY]
+    text = json.dumps(objects).replace(f"system:serviceaccount:{NAMESPACE}:kudo-reconciler", USER)
     replaced: list[Json] = json.loads(text)
     return replaced
 

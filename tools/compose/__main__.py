@@ -116,8 +116,8 @@ def _check_nothing_is_left(docker: Engine) -> None:
         "volumes": docker.docker("volume", "ls", "--quiet").split(),
         "networks": sorted(networks - _DEFAULT_NETWORKS),
     }
-    if found := {kind: names for kind, names in left.items() if names}:
-        raise ComposeError(f"`docker-compose down` has left {found}")
+    if remains := {kind: names for kind, names in left.items() if names}:
+        raise ComposeError(f"`docker-compose down` has left {remains}")
 
 
 def main() -> None:

@@ -102,8 +102,8 @@ class Engine:
 
     def inspect(self, container: str) -> dict[str, Any]:
         """Return the state of a container."""
-        [found] = json.loads(self.docker("inspect", container))
-        return dict(found["State"])
+        [details] = json.loads(self.docker("inspect", container))
+        return dict(details["State"])
 
     def _command(self, arguments: Sequence[str]) -> list[str]:
         return ["docker", f"--host={self.address}", *arguments]

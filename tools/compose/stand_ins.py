@@ -97,10 +97,10 @@ def _make(engine: Engine, name: str, entrypoint: list[str], fill: Callable[[Root
 
 
 def _installed(name: str) -> Path:
-    found = shutil.which(name)
-    if found is None:
+    path = shutil.which(name)
+    if path is None:
         raise ComposeError(f"{name} is not installed")
-    return Path(found).resolve()
+    return Path(path).resolve()
 
 
 def _k3s(root: Root, binaries: Binaries) -> None:

@@ -64,8 +64,8 @@ class Use:
         """
         print(f"\n$ {line}", flush=True)
         print(self._run(line), end="", flush=True)
-        found = json.loads(self._run(f"kubectl get instance {INSTANCE} --output=json"))
-        plans = found["status"]["planStatus"].values()
+        instance = json.loads(self._run(f"kubectl get instance {INSTANCE} --output=json"))
+        plans = instance["status"]["planStatus"].values()
         last = max(plans, key=lambda plan: plan.get("lastUpdatedTimestamp") or "")
         if last["status"] != "COMPLETE":
             raise ComposeError(f"after `{line}` the plan {last['name']} is {last['status']}")

@@ -67,8 +67,8 @@ def read(listing: str, environ: Mapping[str, str]) -> PipSettings:
         listing: lines such as `global.index-url='...'`; those of `:env:` override, as in pip.
         environ: may name a bundle of CA certificates; pip's `cert` takes precedence.
     """
-    known = dict(sorted(map(_option, listing.splitlines()), key=lambda option: option[0]))
-    flat = {name: value for (_, name), value in known.items()}
+    settings = dict(sorted(map(_option, listing.splitlines()), key=lambda option: option[0]))
+    flat = {name: value for (_, name), value in settings.items()}
     options = {name: value for name, value in flat.items() if name in _PASSED_ON}
     certificates = flat.get("cert") or next(filter(None, map(environ.get, _CERTIFICATES)), None)
     links = map(Path, options.get("find-links", "").split())

@@ -73,26 +73,26 @@ _DESCRIPTIONS: Final[Mapping[tuple[type, str], str]] = {
 
 def fields(model: type[BaseModel]) -> tuple[Field, ...]:
     """Return the fields of a mapping, in the order of the model."""
-    return tuple(_field(model, one) for one in fields_of(model))
+    return tuple(_field(model, field) for field in fields_of(model))
 
 
 def models(root: type[BaseModel]) -> tuple[type[BaseModel], ...]:
     """Return the model of a file, and those of the mappings in it, each before those in it."""
-    found = [root]
+    models_below = [root]
     for field in fields(root):
         below = _model_of(field.shape)
         if below is not None:
-            found += [model for model in models(below) if model not in found]
-    return tuple(found)
+            models_below += [model for model in models(below) if model not in models_below]
+    return tuple(models_below)
 
 
-def _field(model: type[BaseModel], one: FileField) -> Field:
+def _field(model: type[BaseModel], field: FileField) -> Field:
     return Field(
-        one.name,
-        one.shape,
-        _of(model, _DESCRIPTIONS, one.name) or one.description,
-        _of(model, _CHOICES, one.name) or (),
-        one.name in next((_REQUIRED[base] for base in model.__mro__ if base in _REQUIRED), ()),
+        field.name,
+        field.shape,
+        _of(model, _DESCRIPTIONS, field.name) or field.description,
+        _of(model, _CHOICES, field.name) or (),
+        field.name in next((_REQUIRED[base] for base in model.__mro__ if base in _REQUIRED), ()),
     )
 
 

@@ -105,7 +105,9 @@ def _shape(shape: Shape) -> str:
 
 def _anchor(title: str) -> str:
     """Return the anchor of a heading, as Sphinx and others make it."""
-    return "".join(one for one in title.lower() if one.isalnum() or one in "-_")
+    return "".join(
+        character for character in title.lower() if character.isalnum() or character in "-_"
+    )
 
 
 def _kind_row(name: str) -> str:

@@ -41,15 +41,15 @@ def _schema(root: type[BaseModel], title: str) -> JsonObject:
 
 
 def _mapping(model: type[BaseModel]) -> JsonObject:
-    found = fields(model)
+    model_fields = fields(model)
     schema: JsonObject = {
         "type": ["object", "null"] if model is TaskSpec else "object",
         "additionalProperties": False,
         # Fields of other programs.
         "patternProperties": {"^x-": {}},
-        "properties": {field.name: _field(model, field) for field in found},
+        "properties": {field.name: _field(model, field) for field in model_fields},
     }
-    required = [field.name for field in found if field.required]
+    required = [field.name for field in model_fields if field.required]
     return schema | ({"required": required} if required else {}) | _more(model)
 
 
@@ -120,8 +120,8 @@ def _inline(kind: TaskKind, *, listed: bool) -> JsonObject:
 
 def _of_kind(kind: str) -> JsonObject:
     """Return the rule that the spec of a task has the fields of its kind."""
-    needed, known = KINDS[kind].needed, list(KINDS[kind].fields)
-    spec: JsonObject = {"propertyNames": {"enum": known}}
+    needed, allowed = KINDS[kind].needed, list(KINDS[kind].fields)
+    spec: JsonObject = {"propertyNames": {"enum": allowed}}
     then: JsonObject = {"properties": {"spec": spec}}
     if needed:
         spec["required"] = list(needed)
