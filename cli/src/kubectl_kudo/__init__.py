@@ -1,8 +1,8 @@
 """The kubectl plugin of KUDO: `kubectl kudo <command>`.
 
-`catalogue` lists the commands. Flags, help and examples of a command are in the module of its name,
-in the package of its group: `plan status` is `plans.status`. Data goes to stdout, messages to
-stderr. A command imports what it needs when it runs, so that `--help` and `version` start fast.
+`catalogue` lists the commands. Flags, help and examples of a command are in its module, which is
+named after what people type: `plan status` is `commands.plan.status`. Data goes to stdout, messages
+to stderr. A command imports what it needs when it runs, so that `--help` and `version` start fast.
 """
 
 __version__ = "0.1.0"

@@ -1,6 +1,6 @@
 """The entry point: finds and runs the command, and maps errors to a text and an exit code.
 
-`core.errors` has the exit codes. Tracebacks are shown from `-v 9` on, and before that never.
+`session.errors` has the exit codes. Tracebacks are shown from `-v 9` on, and before that never.
 """
 
 import io

@@ -20,7 +20,7 @@ from kubectl_kudo.diagnostics.bundle import Bundle, file_name, new_bundle
 from kubectl_kudo.diagnostics.families import FamilyReader, Member, list_name
 from kubectl_kudo.diagnostics.finding import Finding
 from kubectl_kudo.diagnostics.installation import FOLDER, Installation, read_installation
-from kubectl_kudo.diagnostics.logs import Log, LogWriter, logs_of
+from kubectl_kudo.diagnostics.logs import LogWriter, logs_of
 from kubectl_kudo.diagnostics.reading import Failure, Reader
 from kubectl_kudo.session.arguments import Args
 from kubectl_kudo.session.errors import CliError, ExitCode, UsageError
@@ -170,7 +170,8 @@ class _Collection:
 
     def _write_lists(self, folder: str, objects: Iterable[JsonObject], redactor: Redactor) -> None:
         """Write pods one by one, and all other objects in a list for each kind."""
-        for path, same in groupby(sorted(objects, key=_sorted_by), key=_list_name):
+        ordered = sorted(objects, key=lambda obj: (_list_name(obj), str(obj["metadata"]["name"])))
+        for path, same in groupby(ordered, key=_list_name):
             if path == list_name(PODS):
                 for pod in same:
                     name = file_name(pod["metadata"]["name"])
@@ -208,16 +209,19 @@ class _Collection:
 
         await asyncio.gather(*(work() for _ in range(_LOGS_AT_A_TIME)))
         for pod in installation.of(PODS):
-            await self._write_metrics(writer, pod)
-        return _by_container(logs, writer)
-
-    async def _write_metrics(self, writer: LogWriter, pod: JsonObject) -> None:
-        metadata = pod["metadata"]
-        port = str((metadata.get("annotations") or {}).get(_PORT) or "")
-        if port.isdecimal() and (pod.get("status") or {}).get("phase") == "Running":
-            name = f"{metadata['name']}:{port}"
-            address = PODS.path(metadata["namespace"], name, "proxy/metrics")
-            await writer.write_metrics(f"{_folder_of(FOLDER, pod)}metrics", address)
+            metadata = pod["metadata"]
+            port = str((metadata.get("annotations") or {}).get(_PORT) or "")
+            if port.isdecimal() and (pod.get("status") or {}).get("phase") == "Running":
+                name = f"{metadata['name']}:{port}"
+                address = PODS.path(metadata["namespace"], name, "proxy/metrics")
+                await writer.write_metrics(f"{_folder_of(FOLDER, pod)}metrics", address)
+        last_lines: dict[str, tuple[str, ...]] = {}
+        # Of a restarted container those before the restart: they say why it ended.
+        for log in sorted(logs, key=lambda log: log.previous):
+            lines = writer.last_lines.get(f"{log.path}.log")
+            if lines:
+                last_lines[f"{log.pod['metadata']['name']}/{log.container}"] = lines
+        return last_lines
 
     def _summary(
         self,
@@ -248,22 +252,8 @@ def _list_name(obj: JsonObject) -> str:
     return list_name(Resource(group, version, str(obj["kind"]), "", namespaced=True))
 
 
-def _sorted_by(obj: JsonObject) -> tuple[str, str]:
-    return _list_name(obj), str(obj["metadata"]["name"])
-
-
 def _folder_of(folder: str, pod: JsonObject) -> str:
     return f"{folder}pod_{file_name(pod['metadata']['name'])}/"
-
-
-def _by_container(logs: list[Log], writer: LogWriter) -> dict[str, tuple[str, ...]]:
-    """Return the last lines of each container: of a restarted one those before the restart."""
-    last_lines: dict[str, tuple[str, ...]] = {}
-    for log in sorted(logs, key=lambda log: log.previous):
-        lines = writer.last_lines.get(f"{log.path}.log")
-        if lines:
-            last_lines[f"{log.pod['metadata']['name']}/{log.container}"] = lines
-    return last_lines
 
 
 def summary(

@@ -138,7 +138,14 @@ class FamilyReader:
         instance = await self.reader.get("instance", INSTANCES, names.name, self.namespace)
         version, operator, title, is_certain = None, None, "unknown", True
         if instance is not None:
-            version, is_certain = await self._version(instance, above)
+            reference = (instance.get("spec") or {}).get("operatorVersion") or {}
+            labelled = file_name(_operator_of(instance, None) or title)
+            version, is_certain = await self._once(
+                f"{above}operator_{labelled}/operatorversion",
+                OPERATOR_VERSIONS,
+                str(reference.get("name") or ""),
+                str(reference.get("namespace") or self.namespace),
+            )
             title = _operator_of(instance, version) or title
         folder = f"{above}operator_{file_name(title)}/"
         if version is not None:
@@ -150,14 +157,6 @@ class FamilyReader:
         )
         below = await asyncio.gather(*(self._tree(child, folder) for child in names.children))
         return [member, *(member for tree in below for member in tree)]
-
-    async def _version(self, instance: JsonObject, above: str) -> tuple[JsonObject | None, bool]:
-        reference = (instance.get("spec") or {}).get("operatorVersion") or {}
-        name = str(reference.get("name") or "")
-        namespace = str(reference.get("namespace") or self.namespace)
-        operator = file_name(_operator_of(instance, None) or "unknown")
-        path = f"{above}operator_{operator}/operatorversion"
-        return await self._once(path, OPERATOR_VERSIONS, name, namespace)
 
     async def _once(
         self, path: str, kind: Resource, name: str, namespace: str
@@ -191,11 +190,20 @@ class FamilyReader:
         listed = await asyncio.gather(*(self._listed(folder, kind, by_uid) for kind in kinds))
         objects = [obj for page in listed for obj in page]
         owned = owned_by({uid: member.name for uid, member in by_uid.items()}, objects)
-        self._limit(folder, owned)
+        left = MOST_OBJECTS
+        for own in owned.values():
+            del own[left:]
+            left -= len(own)
+        if left <= 0:
+            self.reader.fail(f"{folder}objects", f"only {MOST_OBJECTS} objects were read")
         for uid, member in by_uid.items():
             member.objects = await self._whole(member.folder, owned[uid])
             await self._add_needed(member)
-        await self._add_events(folder, list(by_uid.values()))
+        events = await self.reader.list(f"{folder}eventlist", EVENTS, self.namespace)
+        events.sort(key=when)
+        for member in by_uid.values():
+            names = {(obj["kind"], obj["metadata"]["name"]) for obj in member.everything()}
+            member.events = [event for event in events if subject_of(event) in names][-MOST_EVENTS:]
 
     async def _kinds(self) -> list[Resource]:
         """Return all kinds that can be listed, each in its preferred version."""
@@ -230,15 +238,6 @@ class FamilyReader:
             for obj in objects
             if (owned := _shared(kind, obj, self.namespace, names)) is not None
         ]
-
-    def _limit(self, folder: str, owned: dict[str, list[OwnedObject]]) -> None:
-        """Leave out what would be too much; it is noted."""
-        left = MOST_OBJECTS
-        for objects in owned.values():
-            del objects[left:]
-            left -= len(objects)
-        if left <= 0:
-            self.reader.fail(f"{folder}objects", f"only {MOST_OBJECTS} objects were read")
 
     async def _whole(self, folder: str, owned: Iterable[OwnedObject]) -> list[JsonObject]:
         reads = [
@@ -281,15 +280,9 @@ class FamilyReader:
             if absent and not reference.optional:
                 member.missing.append((pod, reference))
 
-    async def _add_events(self, folder: str, members: list[Member]) -> None:
-        events = await self.reader.list(f"{folder}eventlist", EVENTS, self.namespace)
-        events = sorted(events, key=when)
-        for member in members:
-            about = {(obj["kind"], obj["metadata"]["name"]) for obj in member.everything()}
-            member.events = [event for event in events if _subject(event) in about][-MOST_EVENTS:]
 
-
-def _subject(event: JsonObject) -> tuple[str, str]:
+def subject_of(event: JsonObject) -> tuple[str, str]:
+    """Return kind and name of the object that an event is about."""
     about = event.get("involvedObject") or {}
     return str(about.get("kind")), str(about.get("name"))
 

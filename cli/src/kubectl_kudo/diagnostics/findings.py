@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from kubectl_kudo.diagnostics.families import Member, owners_of
+from kubectl_kudo.diagnostics.families import Member, owners_of, subject_of
 from kubectl_kudo.diagnostics.finding import (
     Finding,
     because,
@@ -273,8 +273,7 @@ def _warning(member: Member, obj: JsonObject) -> str:
     """Return the last Warning event about an object behind a colon; empty if there is none."""
     about = obj["kind"], name_of(obj)
     for event in reversed(member.events):
-        named = event.get("involvedObject") or {}
-        if event.get("type") == "Warning" and (named.get("kind"), named.get("name")) == about:
+        if event.get("type") == "Warning" and subject_of(event) == about:
             return because(event)
     return ""
 
@@ -388,8 +387,8 @@ def of_events(members: Iterable[Member], most: int = 10) -> Iterator[Finding]:
     ]
     seen: set[tuple[str, str]] = set()
     for event in reversed(warnings):
-        about = event.get("involvedObject") or {}
-        subject = f"{str(about.get('kind')).lower()} {about.get('name')}"
+        kind, name = subject_of(event)
+        subject = f"{kind.lower()} {name}"
         text = f"event {reason_and_message(event)}"
         if (subject, text) not in seen and len(seen) < most:
             seen.add((subject, text))

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from kubectl_kudo.diagnostics.families import when
+from kubectl_kudo.diagnostics.families import subject_of, when
 from kubectl_kudo.diagnostics.reading import Reader
 from kubectl_kudo.session.kinds import DEFINED
 from kubectl_kudo.session.output import JsonObject
@@ -98,9 +98,11 @@ async def read_installation(reader: Reader, namespace: str) -> Installation:
     await _read_objects(reader, installation, namespace, _LABELLED, _NAMED)
     if not installation.namespace:
         return installation
-    about = {(obj["kind"], obj["metadata"]["name"]) for obj in installation.objects}
+    names = {(obj["kind"], obj["metadata"]["name"]) for obj in installation.objects}
     events = await reader.list(f"{FOLDER}eventlist", EVENTS, installation.namespace)
-    installation.events = [event for event in sorted(events, key=when) if _about(event) in about]
+    installation.events = [
+        event for event in sorted(events, key=when) if subject_of(event) in names
+    ]
     del installation.events[:-_MOST_EVENTS]
     return installation
 
@@ -224,8 +226,3 @@ async def _labelled(reader: Reader, kind: Resource, namespace: str) -> list[Json
 async def _named(reader: Reader, kind: Resource, name: str, namespace: str) -> list[JsonObject]:
     obj = await reader.find(f"{FOLDER}{kind.kind.lower()}list", kind, name, namespace)
     return [obj] if obj is not None else []
-
-
-def _about(event: JsonObject) -> tuple[str, str]:
-    about = event.get("involvedObject") or {}
-    return str(about.get("kind")), str(about.get("name"))

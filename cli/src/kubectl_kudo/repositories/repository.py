@@ -240,7 +240,7 @@ def examples() -> Path:
 
 @dataclass(frozen=True, slots=True)
 class BuiltInRepository:
-    """The packages below a folder; a `repository.RepositoryClient` that needs no network.
+    """The packages below a folder, which are read without the network.
 
     An entry has the path of its package as its URL.
     """

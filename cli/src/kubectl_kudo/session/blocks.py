@@ -1,7 +1,7 @@
 """What commands show: texts, tables, trees and sections, described once.
 
-`core.output.show` writes them to stdout. In a pipe they are plain text, in the columns and with the
-times that scripts read; on a terminal `core.screen` draws them. No command knows which it is.
+`session.output.show` writes them to stdout. In a pipe they are plain text, in the columns and with
+the times that scripts read; on a terminal `session.screen` draws them. No command knows which.
 """
 
 import enum
@@ -139,7 +139,11 @@ class Tree:
         if self.root:
             lines: Iterable[str] = (word(self.root), *_below(self.nodes, ""))
         else:
-            lines = (line for node in self.nodes for line in _with_children(node))
+            lines = (
+                line
+                for node in self.nodes
+                for line in (word(node.text), *_below(node.children, ""))
+            )
         return "".join(f"{line}\n" for line in lines)
 
 
@@ -224,11 +228,6 @@ def _wrapped(line: str, width: int) -> Iterator[str]:
             yield current
             current = part
     yield current
-
-
-def _with_children(node: Node) -> Iterator[str]:
-    yield word(node.text)
-    yield from _below(node.children, "")
 
 
 def _below(nodes: Sequence[Node], indent: str) -> Iterator[str]:

@@ -21,7 +21,14 @@ from kubeio.resource import Resource
 
 JsonObject = dict[str, Any]
 
-_WRONG_FORMAT = "invalid output format, only support 'yaml' or 'json' or empty"
+_SUFFIX: Final = {NONE: "", CLIENT: " (dry run)", SERVER: " (server dry run)"}
+"""What kubectl appends to the result lines of a dry run."""
+TABLE, WIDE, TREE = "table", "wide", "tree"
+_FORMATS = (TABLE, WIDE, TREE, "json", "yaml", "name")
+_OF_KUBECTL = (
+    *("jsonpath", "jsonpath-file", "jsonpath-as-json", "custom-columns", "custom-columns-file"),
+    *("go-template", "go-template-file", "template", "templatefile"),
+)
 
 
 def say(line: str = "") -> None:
@@ -58,7 +65,8 @@ def warn(text: str) -> None:
 def check_format(output: str) -> None:
     """Raise UsageError if the value of `-o` is unknown."""
     if output not in {"", "yaml", "json"}:
-        raise UsageError(_WRONG_FORMAT)
+        # The text of KUDO 0.19.
+        raise UsageError("invalid output format, only support 'yaml' or 'json' or empty")
 
 
 def one(obj: JsonObject, output: str) -> str:
@@ -88,14 +96,6 @@ def _yaml(obj: JsonObject) -> str:
     from kudo.packages.readable_yaml import dump
 
     return dump(obj, sort_keys=True)
-
-
-TABLE, WIDE, TREE = "table", "wide", "tree"
-_FORMATS = (TABLE, WIDE, TREE, "json", "yaml", "name")
-_OF_KUBECTL = (
-    *("jsonpath", "jsonpath-file", "jsonpath-as-json", "custom-columns", "custom-columns-file"),
-    *("go-template", "go-template-file", "template", "templatefile"),
-)
 
 
 def read_format(text: str, kinds: Sequence[Resource] = ()) -> str:
@@ -146,9 +146,6 @@ def reference(obj: JsonObject) -> str:
     group, _, _ = str(obj["apiVersion"]).rpartition("/")
     kind = ".".join(filter(None, (str(obj["kind"]).lower(), group)))
     return f"{kind}/{obj['metadata']['name']}"
-
-
-_SUFFIX: Final = {NONE: "", CLIENT: " (dry run)", SERVER: " (server dry run)"}
 
 
 @dataclass(frozen=True, slots=True)

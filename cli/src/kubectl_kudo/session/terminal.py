@@ -3,7 +3,7 @@ r"""What may reach a terminal: texts without characters that it would act on.
 Anybody may have chosen the names of plans, steps, files and parameters, and any message.
 `cleaned_streams` puts a `CleanStream` before stdout and stderr, so that every `print`, log line and
 traceback goes through one place, which shows such a character as text (`\x1b`). Only what
-`core.screen` draws may colour text and move the cursor, and of that only the sequences it needs.
+`session.screen` draws may colour text and move the cursor, and of that only the sequences it needs.
 
 A stream cannot know which line ends belong to a name or message: `word` keeps what is printed in
 its line, and `continued` shows that lines belong to the one above.
@@ -96,7 +96,7 @@ class CleanStream:
             CleanStream.remove_live_view()
 
     def draw(self, text: str) -> None:
-        """Write what `core.screen` has drawn."""
+        """Write what `session.screen` has drawn."""
         parts = enumerate(_DRAWN.split(text))
         self._stream.write("".join(part if number % 2 else clean(part) for number, part in parts))
 

@@ -96,7 +96,14 @@ async def uninstall(client: Client, options: Options, removal: Removal) -> None:
     for kind, name in _NOT_IN_MANIFESTS if objects else ():
         await delete(kind, name, options.namespace)
     if not removal.crds and not removal.dry_run:
-        talk(_what_stays(options, instances))
+        crds = " ".join(crd["metadata"]["name"] for crd in read_crds())
+        talk(
+            f"the CRDs stay, with {instances} Instances and what they run, and so does namespace "
+            f"{options.namespace}\n"
+            "an Instance with a cleanup plan that is deleted now waits until KUDO is installed "
+            "again\n"
+            f"to remove the CRDs and all objects of KUDO: kubectl delete crd {crds}"
+        )
 
 
 def _rank(obj: JsonObject) -> int:
@@ -121,16 +128,6 @@ async def _ask(options: Options, removal: Removal, instances: int) -> None:
     answer = await asyncio.to_thread(sys.stdin.readline)
     if answer.strip().lower() not in {"y", "yes"}:
         raise CliError("nothing was removed")
-
-
-def _what_stays(options: Options, instances: int) -> str:
-    crds = " ".join(crd["metadata"]["name"] for crd in read_crds())
-    return (
-        f"the CRDs stay, with {instances} Instances and what they run, and so does namespace "
-        f"{options.namespace}\n"
-        "an Instance with a cleanup plan that is deleted now waits until KUDO is installed again\n"
-        f"to remove the CRDs and all objects of KUDO: kubectl delete crd {crds}"
-    )
 
 
 async def _delete(
