@@ -100,7 +100,11 @@ def _invalid(message: str) -> InvalidInput:
 
 def _patterns(text: str) -> Iterator[Pattern]:
     for raw in text.split("\n"):
-        line = _without_trailing_blanks(raw.removesuffix("\r"))
+        line = raw.removesuffix("\r")
+        kept = line.rstrip(" \t")
+        # An odd number of backslashes takes the first of the blanks literally.
+        escaped = (len(kept) - len(kept.rstrip("\\"))) % 2 == 1
+        line = line[: len(kept) + 1] if escaped else kept
         if not line or line.startswith("#"):
             continue
         includes = line.startswith("!")
@@ -110,15 +114,9 @@ def _patterns(text: str) -> Iterator[Pattern]:
         if not parts:
             continue
         if "/" not in glob.rstrip("/"):
+            # Only a slash at the beginning or within ties a pattern to the root.
             parts.insert(0, _ANY_FOLDERS)
         yield Pattern(tuple(parts), includes, folders_only)
-
-
-def _without_trailing_blanks(line: str) -> str:
-    kept = line.rstrip(" \t")
-    # An odd number of backslashes takes the first of the blanks literally.
-    escaped = (len(kept) - len(kept.rstrip("\\"))) % 2 == 1
-    return line[: len(kept) + 1] if escaped else kept
 
 
 def _matches(globs: Sequence[str], parts: Sequence[str]) -> bool:
@@ -221,8 +219,11 @@ def collect(
     try:
         rules = _rules(folder)
         for path, entry in _entries(folder, rules):
-            if target is not None and _is_same(entry, target):
+            # The archive may be written into its own folder, also through a link.
+            named_so = target is not None and entry.name == target.name
+            if named_so and os.path.realpath(entry.path) == os.path.realpath(target or ""):
                 continue
+            # A link could bring a file from outside of the package into the archive.
             if not stat.S_ISREG(entry.stat(follow_symlinks=False).st_mode):
                 left_out.append(path)
                 continue
@@ -272,13 +273,10 @@ def _entries(folder: Path, rules: IgnoreRules) -> Iterator[tuple[str, os.DirEntr
             entries = list(listing)
         for entry in entries:
             path, is_folder = f"{prefix}{entry.name}", entry.is_dir(follow_symlinks=False)
+            # An excluded folder is not entered: nothing below it can be included again.
             if rules.ignores(path, folder=is_folder) or (is_folder and entry.name in _NEVER):
                 continue
             if is_folder:
                 pending.append((f"{path}/", Path(entry.path)))
             else:
                 yield path, entry
-
-
-def _is_same(entry: os.DirEntry[str], target: Path) -> bool:
-    return entry.name == target.name and os.path.realpath(entry.path) == os.path.realpath(target)

@@ -229,8 +229,10 @@ def _section(parameters: Sequence[PackageParameter], package: Package) -> Iterat
     for parameter in (*common, *advanced):
         default = default_of(parameter) or ""
         if "\n" in default.rstrip("\n"):
+            longest = max((len(run) for run in _BACKTICKS.findall(default)), default=0)
+            fence = "`" * max(3, longest + 1)
             yield f"Default of {_code(parameter.name)}:"
-            yield _fenced(default)
+            yield f"{fence}yaml\n{default.rstrip(chr(10))}\n{fence}"
 
 
 def _parameter_table(parameters: Iterable[PackageParameter], package: Package) -> str:
@@ -295,9 +297,3 @@ def _code(text: str) -> str:
     fence = "`" * (1 + max((len(run) for run in _BACKTICKS.findall(flat)), default=0))
     blank = " " if flat.startswith("`") or flat.endswith("`") else ""
     return f"{fence}{blank}{flat}{blank}{fence}"
-
-
-def _fenced(text: str) -> str:
-    longest = max((len(run) for run in _BACKTICKS.findall(text)), default=0)
-    fence = "`" * max(3, longest + 1)
-    return f"{fence}yaml\n{text.rstrip(chr(10))}\n{fence}"

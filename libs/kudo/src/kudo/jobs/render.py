@@ -129,6 +129,7 @@ def handle(request: bytes) -> bytes:
 
 
 def _lines(request: Request) -> Iterator[bytes]:
+    # CPU time, since the machine may be busy with others; a template that waits cannot be written.
     until = time.process_time() + _CPU_SECONDS
     engine = Engine.full()
     values = request.variables.read(
@@ -144,13 +145,10 @@ def _lines(request: Request) -> Iterator[bytes]:
             expired=lambda: time.process_time() > until,
         )
         if isinstance(made, tuple):
-            yield from (_line(manifest) for manifest in made)
+            for manifest in made:
+                yield orjson.dumps({"template": manifest.template, "object": manifest.object})
         else:
             yield orjson.dumps(made)
-
-
-def _line(made: Manifest) -> bytes:
-    return orjson.dumps({"template": made.template, "object": made.object})
 
 
 def decode_answer(answer: bytes) -> Iterator[tuple[int, Any]]:

@@ -10,7 +10,7 @@ the reconciler need no models, and start without them.
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
@@ -146,7 +146,13 @@ def _answer(request: bytes) -> bytes:
         subject = Review.of(review.request)
     except InvalidInput as error:
         return encode_answer(review, unreadable(error))
-    blobs = _blobs(rest, size, keys, lengths)
+    blobs: dict[VersionKey, bytes | None] = {}
+    start = size
+    for (version_namespace, version_name), length in zip(keys, lengths, strict=True):
+        # Without a length, the OperatorVersion does not exist.
+        blob = None if length is None else rest[start : start + length]
+        blobs[version_namespace, version_name] = blob
+        start += length or 0
     missing = [key for key in subject.references() if key not in blobs]
     if missing:
         needed = {
@@ -227,16 +233,6 @@ def parse(text: bytes) -> Json:
 
 def _no_constant(name: str) -> Json:
     raise ValueError(f"{name} is no JSON")
-
-
-def _blobs(
-    rest: bytes, start: int, keys: Sequence[Sequence[str]], lengths: Sequence[int | None]
-) -> Blobs:
-    blobs: dict[VersionKey, bytes | None] = {}
-    for (namespace, name), length in zip(keys, lengths, strict=True):
-        blobs[namespace, name] = None if length is None else rest[start : start + length]
-        start += length or 0
-    return blobs
 
 
 def encode_answer(review: AdmissionReview, answer: Answer) -> bytes:

@@ -77,14 +77,12 @@ def _denied(review: AdmissionReview, problems: tuple[Problem, ...], verb: str) -
 
 def _unreadable(error: ValidationError) -> tuple[Problem, ...]:
     entries = error.errors(include_url=False, include_input=False, include_context=False)
-    first = entries[:MOST_PROBLEMS]
-    problems = (_unreadable_field(entry["loc"], entry["msg"]) for entry in first)
+    first, problems = entries[:MOST_PROBLEMS], list[Problem]()
+    for entry in first:
+        # The location has names of the author, of any length and number.
+        field = ".".join(shown_name(str(part)) for part in entry["loc"][:_PATH_PARTS])
+        problems.append(Problem(REASON, f"{field}: {entry['msg']}", field))
     return first_problems(problems, beside=len(entries) - len(first))
-
-
-def _unreadable_field(location: tuple[int | str, ...], message: str) -> Problem:
-    field = ".".join(shown_name(str(part)) for part in location[:_PATH_PARTS])
-    return Problem(REASON, f"{field}: {message}", field)
 
 
 def _grant_warnings(raw: JsonObject) -> tuple[str, ...]:

@@ -60,7 +60,7 @@ def items_beside(live: JsonObject, target: JsonObject) -> list[KeyedItem]:
     for entry in entries_of(live["metadata"]):
         writer = writer_of(entry)
         if writer.manager == names.FIELD_MANAGER or writer.subresource:
-            continue
+            continue  # ours, or of a subresource, which an apply does not change
         if entry.get("apiVersion") != target["apiVersion"]:
             continue  # the paths of its fields are those of another version
         at = KeyedItem(writer.manager, "", {}, (), edited=is_edit(writer))

@@ -9,6 +9,7 @@ the limits that templates must keep, `inline` those that an event loop can affor
 limit has its name in `FatalTaskError.limit`.
 """
 
+import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -239,6 +240,7 @@ def render(
         FatalTaskError: with the template engine's error, which names line and column.
     """
     environment = engine.environment if engine is not None else _FULL
+    # The text of the error is that of KUDO 0.19, which tells the two steps apart.
     step = "parsing"
     try:
         template = environment.parse(name, text)
@@ -336,26 +338,21 @@ def _chunks(template: str, text: str) -> Iterator[_Chunk]:
     """Yield the documents of a text, one at a time: there may be a million separators."""
     text = "\n" + text
     number = 0
-    for start, end in _places(text):
-        if text[start:end].strip():
-            number += 1
-            yield _Chunk(template, number, text, start, end)
-
-
-def _places(text: str) -> Iterator[tuple[int, int]]:
-    """Yield where documents begin and end; those of JSON need no `---` between them."""
     start = 0
-    for separator in _DOCUMENT_SEPARATOR.finditer(text):
-        yield from _within(text, start, separator.start())
-        start = separator.end()
-    yield from _within(text, start, len(text))
-
-
-def _within(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    return ((start + first, start + last) for first, last in json_documents(text[start:end]))
+    ends = (
+        (separator.start(), separator.end()) for separator in _DOCUMENT_SEPARATOR.finditer(text)
+    )
+    for end, following in itertools.chain(ends, [(len(text), len(text))]):
+        # Documents of JSON need no `---` between them.
+        for first, last in json_documents(text[start:end]):
+            if text[start + first : start + last].strip():
+                number += 1
+                yield _Chunk(template, number, text, start + first, start + last)
+        start = following
 
 
 def _document(chunk: _Chunk, budget: Budget) -> object:
+    # The budget is of all documents of a task, so this one is measured by what it has spent.
     before = budget.nodes
     try:
         document = load(chunk.text[chunk.start : chunk.end], budget=budget, single=True)
@@ -385,16 +382,12 @@ def _unwrapped(chunk: _Chunk, document: object) -> Iterator[JsonObject]:
     items = document.get("items")
     if items is not None and not isinstance(items, list):
         raise chunk.unreadable(f"items of a {document['kind']} must be a list")
+    kind = document["kind"].removesuffix("List")
     for item in items or ():
-        yield from _unwrapped(chunk, _with_kind(item, document))
-
-
-def _with_kind(item: object, of: JsonObject) -> object:
-    """Return an item with what a list of one kind leaves out, as the API server writes them."""
-    kind = of["kind"].removesuffix("List")
-    if not kind or not isinstance(item, dict) or item.get("kind"):
-        return item
-    return {"apiVersion": of.get("apiVersion"), **item, "kind": kind}
+        if kind and isinstance(item, dict) and not item.get("kind"):
+            # The API server leaves version and kind out of the items of a list of one kind.
+            item = {"apiVersion": document.get("apiVersion"), **item, "kind": kind}
+        yield from _unwrapped(chunk, item)
 
 
 def _is_list(document: JsonObject) -> bool:
@@ -430,7 +423,9 @@ def _shape_problem(document: JsonObject) -> str | None:
     if fault:
         return f"metadata.name {fault}"
     owners = metadata.get("ownerReferences")
-    if owners is not None and not _is_list_of_mappings(owners):
+    if owners is not None and not (
+        isinstance(owners, list) and all(isinstance(owner, dict) for owner in owners)
+    ):
         return "metadata.ownerReferences is not a list of mappings"
     for field in ("labels", "annotations"):
         for path, fault in text_faults(metadata.get(field)):
@@ -469,10 +464,6 @@ def integer_problem(document: object) -> str | None:
     """Return which integer JSON for the API server cannot hold."""
     path = next(_too_large(document), None)
     return None if path is None else f"the integer at {path} does not fit into 64 bits"
-
-
-def _is_list_of_mappings(value: object) -> bool:
-    return isinstance(value, list) and all(isinstance(item, dict) for item in value)
 
 
 def _too_large(value: object) -> Iterator[str]:

@@ -71,7 +71,7 @@ def _size(package: Package) -> int:
     # Aliases make a value larger than its text.
     if read * _LONGEST_ESCAPE < MOST_BYTES and b"*" not in files.get(PARAMETERS_FILE, b""):
         return 0
-    import orjson
+    import orjson  # most packages are small, and need no JSON
 
     try:
         version = to_objects(package, "default").operator_version

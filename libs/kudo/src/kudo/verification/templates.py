@@ -83,6 +83,7 @@ def parameters_are_defined(package: Package) -> Iterator[Finding]:
 
 def parameters_are_used(package: Package) -> Iterator[Finding]:
     """Nothing is said where a template cannot be parsed, or takes all parameters at once."""
+    # A parameter may be used where it cannot be seen; a false alarm would have people remove it.
     usages = [usage for _, usage in _usages(package)]
     if len(usages) < len(package.templates) or any(usage.everything for usage in usages):
         return
@@ -130,6 +131,7 @@ def _with_type(package: Package, parameter: PackageParameter) -> Edit | None:
     if not isinstance(mapping, yaml.MappingNode) or name is None:
         return None
     end, column = name.end_mark.index, mapping.start_mark.column
+    # In flow style the mapping goes on in the line, else the field gets a line of its own.
     added = ", type: boolean"
     if not mapping.flow_style:
         end = (source.text + "\n").index("\n", end)
@@ -157,6 +159,7 @@ def conditions_depend_on_values(package: Package) -> Iterator[Finding]:
 
 def _value_in_condition(parameter: PackageParameter) -> str:
     """Return a value that looks false in a condition and is not; empty if there is none."""
+    # Templates see numbers as texts, as in KUDO 0.19.
     if parameter.type in {"integer", "number"}:
         return '"0"'
     default = stored(parameter, parameter.default) if parameter.has_default else None

@@ -117,6 +117,7 @@ def health_of(obj: JsonObject) -> Health:
     Never raises, whatever the object holds. An object that is being deleted is waited for: it
     disappears, and whoever needs it applies it again.
     """
+    # A rule counts for all versions of a kind: the API server converts between them.
     group_kind = group_of(text(obj.get("apiVersion"))), kind_of(obj)
     if is_terminating(obj) and group_kind not in _WITH_A_RULE_FOR_TERMINATING:
         return terminating(obj)
@@ -130,13 +131,15 @@ def readiness(objects: list[JsonObject]) -> tuple[str, ...]:
     about the Instance, and those that are being deleted, since they have been replaced or scaled
     away.
     """
-    healths = (health_of(obj) for obj in objects if not _is_passing_pod(obj))
-    return tuple(sorted(health.message for health in healths if not health.healthy))
-
-
-def _is_passing_pod(obj: JsonObject) -> bool:
-    if kind_of(obj) != "Pod":
-        return False
-    owners = items(metadata(obj).get("ownerReferences"))
-    of_a_job = any(owner.get("controller") and owner.get("kind") == "Job" for owner in owners)
-    return of_a_job or is_terminating(obj)
+    messages = []
+    for obj in objects:
+        if kind_of(obj) == "Pod":
+            owners = items(metadata(obj).get("ownerReferences"))
+            of_job = any(owner.get("controller") and owner.get("kind") == "Job" for owner in owners)
+            if of_job or is_terminating(obj):
+                continue
+        health = health_of(obj)
+        if not health.healthy:
+            messages.append(health.message)
+    # Sorted, since the order of a cache changes, and each change of the text is a write.
+    return tuple(sorted(messages))

@@ -78,13 +78,14 @@ def custom_resource_definition(obj: JsonObject) -> Health:
         return HEALTHY
     if is_false(names_accepted) and is_current(obj, names_accepted):
         return failed(f"CRD {name(obj)} has failed terminally: {own_message(names_accepted)}")
-    conditions = " ".join(map(_listed, items(status(obj).get("conditions"))))
+    # As in the message of KUDO 0.19.
+    fields = ("type", "status", "reason", "message")
+    listed = (
+        f"{{{' '.join(filter(None, (text(state.get(field)) for field in fields)))}}}"
+        for state in items(status(obj).get("conditions"))
+    )
+    conditions = " ".join(listed)
     return waiting(f"CRD {name(obj)} is not healthy ( Conditions: [{conditions}] )")
-
-
-def _listed(state: JsonObject) -> str:
-    fields = (text(state.get(field)) for field in ("type", "status", "reason", "message"))
-    return f"{{{' '.join(filter(None, fields))}}}"
 
 
 def namespace(obj: JsonObject) -> Health:

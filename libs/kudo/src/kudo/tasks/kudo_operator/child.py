@@ -145,6 +145,7 @@ def kin_of(existing: Instance, parent: Instance) -> Kin:
     owners = existing.metadata.owner_references or ()
     if any(owner.uid == parent.metadata.uid for owner in owners):
         return Kin.OURS
+    # The uid tells: an Instance of the same name may have been deleted and created again.
     former = [owner for owner in existing.parents if owner.name == parent.metadata.name]
     return Kin.ORPHAN if former and len(former) == len(owners) else Kin.FOREIGN
 
@@ -193,6 +194,7 @@ def _line_from(
     own = instance.metadata
     if own.name == name:
         return (name,)
+    # `seen` ends a circle that somebody has made by hand.
     for owner in instance.parents:
         parent = None if owner.name in seen else find(own.namespace, owner.name)
         if parent is not None and parent.metadata.uid == owner.uid:

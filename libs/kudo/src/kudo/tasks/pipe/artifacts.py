@@ -105,7 +105,20 @@ def artifact(file: "PipeFileFields", content: bytes | Mapping[str, str], name: s
         content: What it holds; of an env file its values by key.
         name: Name of the object.
     """
-    fields = _secret(file, content) if file.kind == "Secret" else _config_map(file, content)
+    # As in KUDO 0.19, a file becomes one key, named after it, and an env file one key a value.
+    fields: JsonObject
+    if isinstance(content, bytes):
+        key = posixpath.basename(posixpath.normpath(path_of(file)))
+        data = {key: base64.b64encode(content).decode()}
+        # `data` of a ConfigMap can hold no bytes that are not UTF-8.
+        fields = {"data": data} if file.kind == "Secret" else {"binaryData": data}
+    elif file.kind == "Secret":
+        texts = content.items()
+        fields = {"data": {k: base64.b64encode(text.encode()).decode() for k, text in texts}}
+    else:
+        fields = {"data": dict(content)}
+    if file.kind == "Secret":
+        fields = {"type": "Opaque", **fields}
     return {"apiVersion": "v1", "kind": file.kind, "metadata": {"name": name}, **fields}
 
 
@@ -113,25 +126,3 @@ def unreadable(file: "PipeFileFields", error: EnvFileError) -> FatalTaskError:
     """Return the error of an env file; reason PipeTaskError."""
     text = f"pipe env file {path_of(file)} cannot be read: {error}"
     return FatalTaskError("PipeTaskError", text)
-
-
-def _secret(file: "PipeFileFields", content: bytes | Mapping[str, str]) -> JsonObject:
-    if isinstance(content, bytes):
-        data = {_base_name(file): content}
-    else:
-        data = {key: value.encode() for key, value in content.items()}
-    return {"type": "Opaque", "data": {key: _base64(value) for key, value in data.items()}}
-
-
-def _config_map(file: "PipeFileFields", content: bytes | Mapping[str, str]) -> JsonObject:
-    if isinstance(content, bytes):
-        return {"binaryData": {_base_name(file): _base64(content)}}
-    return {"data": dict(content)}
-
-
-def _base_name(file: "PipeFileFields") -> str:
-    return posixpath.basename(posixpath.normpath(path_of(file)))
-
-
-def _base64(content: bytes) -> str:
-    return base64.b64encode(content).decode()

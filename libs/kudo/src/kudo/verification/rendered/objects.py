@@ -102,6 +102,7 @@ def namespaces_are_not_set(rendering: Rendering) -> Iterator[Finding]:
     """Objects get the namespace of their Instance, whatever a template says."""
     for item, fill in _objects(rendering):
         namespace = item.object["metadata"].get("namespace")
+        # A template that asks for the namespace of its Instance says what happens anyway.
         if namespace in {None, "", NAMESPACE} or item.object["kind"] in _CLUSTER_SCOPED:
             continue
         message = (
@@ -183,6 +184,7 @@ def objects_are_defined_once(rendering: Rendering) -> Iterator[Finding]:
             for item in objects:
                 key = _group(item), item.object["kind"], item.object["metadata"]["name"]
                 first = seen.setdefault(key, item)
+                # Once for two templates, however many plans apply both.
                 if first is item or (*key, first.file, file) in reported:
                     continue
                 reported.add((*key, first.file, file))
@@ -256,6 +258,7 @@ def keys_of_objects_are_unique(rendering: Rendering) -> Iterator[Finding]:
         lines = rendering.text(file, fill=fill).split("\n") if objects else []
         reported: set[int] = set()
         for item in objects:
+            # The items of a List are of one document, whose keys are looked at once.
             if item.line in reported:
                 continue
             reported.add(item.line)
