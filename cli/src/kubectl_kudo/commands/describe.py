@@ -15,28 +15,22 @@ from kubectl_kudo.session.names import name_fault
 from kubectl_kudo.session.output import check_format, one, show
 from kubectl_kudo.session.session import Session, in_session
 
-_TWO = "expecting exactly two arguments - instance and its name, such as: describe instance kafka"
-
 
 def run(args: Args) -> None:
-    name = _name(args)
+    if bool(args.instance) == bool(args.arguments) or len(args.arguments) not in {0, 2}:
+        raise UsageError(
+            "expecting exactly two arguments - instance and its name, such as: describe instance "
+            "kafka"
+        )
+    kind, name = args.arguments or ("instance", args.instance)
+    if BY_WORD.get(kind) != INSTANCES:
+        raise UsageError(f'only an instance can be described, and not "{kind}": use get')
     check_format(args.output)
+    # Other commands name Instances by a flag, which is checked for all of them.
     fault = name_fault("instance", name)
     if fault:
         raise UsageError(fault)
     in_session(args, lambda session: _describe(session, name, args.output))
-
-
-def _name(args: Args) -> str:
-    """Return the name of the instance, from the arguments or from the flag."""
-    if args.instance and not args.arguments:
-        return str(args.instance)
-    if args.instance or len(args.arguments) != 2:
-        raise UsageError(_TWO)
-    kind, name = args.arguments
-    if BY_WORD.get(kind) != INSTANCES:
-        raise UsageError(f'only an instance can be described, and not "{kind}": use get')
-    return str(name)
 
 
 async def _describe(session: Session, name: str, output: str) -> None:

@@ -35,12 +35,19 @@ def run(args: Args) -> None:
     if image and not (args.uninstall or args.crd_only):
         talk(meaning_of(image, options))
     if args.client_only:
+        # KUDO 0.19 wrote the list of repositories then; its only one is abandoned.
         say("nothing to do: packages come with kubectl kudo until you add repositories")
         return
     if args.dry_run and not args.uninstall:
         _show(args, _objects(args, options))
         return
-    in_session(_connection(args, options), lambda session: _work(session, args, options))
+    # Of the command line only the flags of the connection count: the namespace is that of KUDO,
+    # and the CRDs, which other commands check, may be missing.
+    flags = {flag.attribute: getattr(args, flag.attribute) for flag in GLOBAL_FLAGS}
+    timeout = float(args.request_timeout) or _REQUEST_SECONDS
+    changed = {"namespace": options.namespace, "validate_install": False}
+    connection = Args(**flags | changed | {"request_timeout": timeout})
+    in_session(connection, lambda session: _work(session, args, options))
 
 
 COMMAND = Command(
@@ -129,14 +136,6 @@ COMMAND = Command(
 )
 
 
-def _connection(args: Args, options: Options) -> Args:
-    """Return the flags of the connection, without the check of the CRDs, which may be missing."""
-    flags = {flag.attribute: getattr(args, flag.attribute) for flag in GLOBAL_FLAGS}
-    timeout = float(args.request_timeout) or _REQUEST_SECONDS
-    changed = {"namespace": options.namespace, "validate_install": False}
-    return Args(**flags | changed | {"request_timeout": timeout})
-
-
 async def _work(session: Session, args: Args, options: Options) -> None:
     client = session.client
     if args.uninstall:
@@ -147,6 +146,7 @@ async def _work(session: Session, args: Args, options: Options) -> None:
         return
     report = Report(output=args.output)
     if not args.crd_only:
+        # An upgrade without --tenancy keeps the mode that is installed.
         options = await settled(client, options, args.tenancy)
     if args.output:
         _show(args, _objects(args, options))

@@ -46,19 +46,6 @@ _OF_ALL_PODS = (
 
 
 def run(args: Args) -> None:
-    _check(args)
-    if args.check:
-        check(args)
-    elif args.arguments:
-        print_for_package(args)
-    elif args.instance:
-        print_for_instance(args)
-    else:
-        print_impersonator(args)
-
-
-def _check(args: Args) -> None:
-    """Raise UsageError for flags that do not go together."""
     if len(args.arguments) > 1:
         raise UsageError("expecting at most one argument - name of the package or path")
     if args.arguments and (args.instance or args.check):
@@ -76,6 +63,20 @@ def _check(args: Args) -> None:
         raise UsageError(
             "name a package, an instance with --instance, or a namespace with --namespace"
         )
+    if args.check:
+        check(args)
+        return
+    check_format(args.output)
+    account = args.service_account
+    fault = name_fault("service account", account) if account else ""
+    if fault:
+        raise CliError(fault, code=ExitCode.USAGE)
+    if args.arguments:
+        print_for_package(args)
+    elif args.instance:
+        in_session(args, lambda session: print_for_instance(session, args))
+    else:
+        in_session(args, lambda session: print_impersonator(session, args))
 
 
 COMMAND = Command(
@@ -140,13 +141,8 @@ COMMAND = Command(
 )
 
 
-def print_for_instance(args: Args) -> None:
+async def print_for_instance(session: Session, args: Args) -> None:
     """Print what the account of an Instance needs."""
-    _check_flags(args)
-    in_session(args, lambda session: _for_instance(session, args))
-
-
-async def _for_instance(session: Session, args: Args) -> None:
     wire = await session.existing_instance(args.instance)
     await session.existing_version_of(wire)
     instance, versions = Instance.from_wire(wire), Versions(session.client)
@@ -161,7 +157,6 @@ async def _for_instance(session: Session, args: Args) -> None:
 
 def print_for_package(args: Args) -> None:
     """Print what an Instance of a package will need; without a cluster, from tables."""
-    _check_flags(args)
     values, located = given_values(args), found_package(args)
     try:
         in_session(args, lambda session: _for_package(session, args, located, values))
@@ -197,13 +192,8 @@ def _instance(args: Args, install_set: InstallSet, values: dict[str, str]) -> In
     return Instance.from_wire(checked_instance(install_set, args.instance_name, values))
 
 
-def print_impersonator(args: Args) -> None:
+async def print_impersonator(session: Session, args: Args) -> None:
     """Print the RoleBinding that lets the reconciler act as the accounts of a namespace."""
-    _check_flags(args)
-    in_session(args, lambda session: _impersonator(session, args))
-
-
-async def _impersonator(session: Session, args: Args) -> None:
     own = await reconciler_of(session.client, args.kudo_namespace)
     if is_reserved(session.namespace, own.namespace):
         ours = session.namespace == own.namespace
@@ -214,13 +204,6 @@ async def _impersonator(session: Session, args: Args) -> None:
             code=ExitCode.DENIED,
         )
     _show(args, [impersonator(session.namespace, own)], ())
-
-
-def _check_flags(args: Args) -> None:
-    check_format(args.output)
-    fault = name_fault("service account", args.service_account) if args.service_account else ""
-    if fault:
-        raise CliError(fault, code=ExitCode.USAGE)
 
 
 def _print(args: Args, owner: Owner, rights: Rights) -> None:

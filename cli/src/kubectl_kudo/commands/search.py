@@ -61,12 +61,9 @@ def _rows(group: Sequence[IndexEntry]) -> Iterator[tuple[str, ...]]:
         deprecated = "(deprecated) " if entry.deprecated else ""
         texts = (entry.name, entry.operator_version, entry.app_version)
         name, version, app = (printable(text) for text in texts)
-        yield name if number == 0 else "", version, app, _short(deprecated + entry.description)
-
-
-def _short(text: str) -> str:
-    line = " ".join(printable(text).split())
-    return line if len(line) <= _DESCRIPTION else f"{line[: _DESCRIPTION - 1]}…"
+        description = printable(deprecated + entry.description, _DESCRIPTION)
+        # Further versions of a package stand below its first line, as in KUDO 0.19.
+        yield name if number == 0 else "", version, app, description
 
 
 def _data(entry: IndexEntry) -> JsonObject:

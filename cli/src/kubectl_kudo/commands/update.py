@@ -110,11 +110,13 @@ async def _wait(session: Session, args: Args, before: JsonObject, after: JsonObj
     if target is None and not pending(after):
         talk("The values were set already: no plan was triggered, there is nothing to wait for.")
         return
+    # One limit for all runs that are waited for.
     ends = asyncio.get_running_loop().time() + args.wait_time
     instance: JsonObject | None = after
     if target is not None:
         instance = await wait_and_show(session, target, after, limit=args.wait_time)
     while instance is not None and (target := _next(instance)) is not None:
+        # Zero would mean no limit.
         left = max(1, round(ends - asyncio.get_running_loop().time())) if args.wait_time else 0
         instance = await wait_and_show(
             session, target, instance, limit=left, outcome_of=outcome_of_following

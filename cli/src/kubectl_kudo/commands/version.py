@@ -13,21 +13,18 @@ from kubectl_kudo.session.output import check_format, one, say
 def run(args: Args) -> None:
     no_arguments("version", args.arguments)
     check_format(args.output)
-    client = _client()
-    if args.output:
-        print(one({"clientVersion": client}, args.output), end="")
-        return
-    fields = ", ".join(f'{key[0].upper()}{key[1:]}:"{value}"' for key, value in client.items())
-    say(f"KUDO Version: version.Info{{{fields}}}")
-
-
-def _client() -> dict[str, str]:
-    return {
+    client = {
         "gitVersion": __version__,
         "pythonVersion": ".".join(map(str, sys.version_info[:3])),
         "compiler": sys.implementation.name,
         "platform": f"{sys.platform}/{os.uname().machine}",
     }
+    if args.output:
+        print(one({"clientVersion": client}, args.output), end="")
+        return
+    # The form in which KUDO 0.19 printed a Go struct.
+    fields = ", ".join(f'{key[0].upper()}{key[1:]}:"{value}"' for key, value in client.items())
+    say(f"KUDO Version: version.Info{{{fields}}}")
 
 
 COMMAND = Command(

@@ -16,7 +16,7 @@ from kudo.api.problems import InvalidInput
 from kudo.packages.files import PackageFiles
 from kudo.packages.location import Located, locate
 from kudo.packages.reader import parse_package
-from kudo.packages.resolution import Resolution, depends_by_name
+from kudo.packages.resolution import depends_by_name
 from kudo.packages.source import Position
 from kudo.verification import Finding, Severity, softened, verify, verify_dependencies
 from kudo.verification.finding import Edit, apply, edits_of, place_of
@@ -38,14 +38,24 @@ def run(args: Args) -> None:
     if args.output != _SARIF:
         check_format(args.output)
     checks = _parameter_checks(args.param_checks)
+    argument = args.arguments[0]
     try:
-        located = _located(args)
+        # A bare word is the folder of that name, if there is one: nothing is installed from it.
+        is_path = is_local(argument) or Path(argument).exists()
+        located = locate(argument) if is_path else found(args)
     except InvalidInput as error:
         if args.output == _SARIF:
-            _report(_unreadable(error), args.output, Path(args.arguments[0]))
+            # Code scanning shows findings alone, not the text of an error.
+            problems = error.problems
+            unreadable = [Finding(Severity.ERROR, each, place_of(each.field)) for each in problems]
+            _report(unreadable, args.output, Path(argument))
         raise
     if args.fix:
-        located = _fixed(args, located)
+        folder = Path(argument)
+        if not folder.is_dir():
+            raise CliError("--fix needs the folder of a package, which it can write to")
+        fix_package(folder, located, quiet=bool(args.output))
+        located = locate(folder)
     findings = [*verify(located.package), *_of_dependencies(args, located)]
     if checks:
         findings += verify_parameter_texts(located.package, checks)
@@ -104,12 +114,6 @@ def _report(findings: Iterable[Finding], output: str, root: Path) -> None:
         raise CliError(text, code=ExitCode.INVALID)
 
 
-def _located(args: Args) -> Located:
-    """Return the package; a bare word is the folder of that name, if there is one."""
-    argument = args.arguments[0]
-    return locate(argument) if is_local(argument) or Path(argument).exists() else found(args)
-
-
 def _parameter_checks(given: Iterable[str]) -> list[str]:
     names = [name.strip() for text in given for name in text.split(",")]
     if not names:
@@ -120,32 +124,17 @@ def _parameter_checks(given: Iterable[str]) -> list[str]:
     return names
 
 
-def _unreadable(error: InvalidInput) -> list[Finding]:
-    return [Finding(Severity.ERROR, problem, place_of(problem.field)) for problem in error.problems]
-
-
-def _fixed(args: Args, located: Located) -> Located:
-    folder = Path(args.arguments[0])
-    if not folder.is_dir():
-        raise CliError("--fix needs the folder of a package, which it can write to")
-    fix_package(folder, located, quiet=bool(args.output))
-    return locate(folder)
-
-
 def _of_dependencies(args: Args, located: Located) -> tuple[Finding, ...]:
     """Return the findings of dependencies: at paths, and by name if the repository has them."""
     if not depends_by_name(located.package):
         return verify_dependencies(located)
     try:
-        return verify_dependencies(located, _from_repository(args, located))
+        resolution = asyncio.run(resolve_without_cluster(located, args))
+        return verify_dependencies(located, resolution)
     except InvalidInput as error:
         cause = str(error).partition("\n")[0]
         talk(f"Dependencies that are not at a path were not verified: {cause}")
     return verify_dependencies(located)
-
-
-def _from_repository(args: Args, located: Located) -> Resolution:
-    return asyncio.run(resolve_without_cluster(located, args))
 
 
 def fix_package(folder: Path, located: Located, *, quiet: bool) -> None:
@@ -165,7 +154,14 @@ def fix_package(folder: Path, located: Located, *, quiet: bool) -> None:
     files, findings = located.package.files, verify(located.package)
     edits = edits_of(findings)
     if not _is_better(files, findings, edits):
-        edits = _acceptable(files, findings, edits)
+        # Some bring errors: one after the other is tried beside those that were accepted.
+        accepted: tuple[Edit, ...] = ()
+        for edit in edits:
+            if _is_better(files, findings, (*accepted, edit)):
+                accepted = (*accepted, edit)
+            else:
+                talk(f"left as it is: {edit.file}: {edit.summary}, because of other errors then")
+        edits = accepted
     for path, text in apply(files, edits).items():
         try:
             write_file(folder / path, text.encode())
@@ -174,19 +170,6 @@ def fix_package(folder: Path, located: Located, *, quiet: bool) -> None:
     for edit in edits:
         line = Position.in_text(decode(files.files[edit.file]), edit.start).line
         (talk if quiet else say)(f"fixed {edit.file}:{line}: {edit.summary}")
-
-
-def _acceptable(
-    files: PackageFiles, findings: Sequence[Finding], edits: Sequence[Edit]
-) -> tuple[Edit, ...]:
-    """Return the edits that can be made together."""
-    accepted: tuple[Edit, ...] = ()
-    for edit in edits:
-        if _is_better(files, findings, (*accepted, edit)):
-            accepted = (*accepted, edit)
-        else:
-            talk(f"left as it is: {edit.file}: {edit.summary}, because of other errors then")
-    return accepted
 
 
 def _is_better(files: PackageFiles, findings: Sequence[Finding], edits: Sequence[Edit]) -> bool:

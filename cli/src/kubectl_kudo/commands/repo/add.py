@@ -32,7 +32,7 @@ def run(args: Args) -> None:
         raise CliError(f"{headline}reached: {fault}")
     if not args.skip_check:
         try:
-            _read_index(args, url)
+            asyncio.run(client_of(args, url).index())
         except (CliError, InvalidInput) as error:
             raise CliError(f"{headline}reached: {describe(error)}") from error
     save_settings(home, settings)
@@ -66,7 +66,3 @@ def _fault(name: str, url: str) -> str:
     if urlsplit(url).username is not None:
         return "the list is no place for credentials; set KUDO_REPO_USERNAME and KUDO_REPO_PASSWORD"
     return ""
-
-
-def _read_index(args: Args, url: str) -> None:
-    asyncio.run(client_of(args, url).index())

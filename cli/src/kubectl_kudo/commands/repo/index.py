@@ -19,8 +19,7 @@ from kudo.api.problems import InvalidInput
 from kudo.packages.files import DEFAULT_LIMITS
 from kudo.packages.location import locate_in_archive
 from kudo.packages.repositories.building import PackageFile, build, merge
-from kudo.packages.repositories.index import INDEX_FILE, Index, read_index, write_index
-from kudo.packages.repositories.settings import Repository
+from kudo.packages.repositories.index import INDEX_FILE, Index, IndexEntry, read_index, write_index
 from kudo.verification import check_installable
 
 _DEFAULT_URL = "http://localhost/"
@@ -45,7 +44,7 @@ def run(args: Args) -> None:
     target = place / INDEX_FILE
     if target.exists() and not args.overwrite:
         raise CliError(f'target file "{target}" already exists')
-    base = _url(args)
+    base = _configured(args, args.url_repo) if args.url_repo else args.url or _DEFAULT_URL
     merged = _merged(args)
     index = index_of(place, base, skip_verify=args.skip_verify)
     if merged is not None:
@@ -105,7 +104,11 @@ def _packages(folder: Path, *, skip_verify: bool) -> Iterator[PackageFile]:
         try:
             yield _package(path, skip_verify=skip_verify)
         except (OSError, InvalidInput) as error:
-            talk(f"WARNING: operator: {path} is invalid: {_first(error)}")
+            # The first of the problems of a package, without the path that stands before it.
+            cause = getattr(error, "strerror", None) or str(error)
+            if isinstance(error, InvalidInput):
+                cause = str(error.problems[0])
+            talk(f"WARNING: operator: {path} is invalid: {cause}")
 
 
 def _package(path: Path, *, skip_verify: bool) -> PackageFile:
@@ -129,58 +132,37 @@ def _package(path: Path, *, skip_verify: bool) -> PackageFile:
     )
 
 
-def _first(error: Exception) -> str:
-    if isinstance(error, InvalidInput):
-        return str(error.problems[0])
-    return getattr(error, "strerror", None) or str(error)
-
-
-def _url(args: Args) -> str:
-    return _configured(args, args.url_repo) if args.url_repo else args.url or _DEFAULT_URL
-
-
 def _configured(args: Args, name: str) -> str:
     # KUDO 0.19 crashed on a name for --merge-repo that is not in the list.
     for repository in load_settings(home_folder(args)).all():
-        if repository.name == name:
-            return _url_of(repository)
+        if repository.name != name:
+            continue
+        if repository.is_built_in:
+            raise CliError(f"repository {name} has no URL: it comes with kubectl kudo")
+        if repository.is_abandoned:
+            raise CliError(abandoned(repository), code=ExitCode.DENIED)
+        return repository.url
     text = f"configuration for repositories does not contain {name}"
     raise CliError(text, code=ExitCode.NOT_FOUND)
-
-
-def _url_of(repository: Repository) -> str:
-    if repository.is_built_in:
-        raise CliError(f"repository {repository.name} has no URL: it comes with kubectl kudo")
-    if repository.is_abandoned:
-        raise CliError(abandoned(repository), code=ExitCode.DENIED)
-    return repository.url
 
 
 def _merged(args: Args) -> Index | None:
     if args.merge and "://" not in args.merge:
         # The help of KUDO 0.19 promised a path, which failed.
         path = Path(args.merge).expanduser()
-        return _from_folder(path if path.name == INDEX_FILE else path / INDEX_FILE)
+        path = path if path.name == INDEX_FILE else path / INDEX_FILE
+        try:
+            return read_index(path.read_bytes())
+        except OSError as error:
+            raise CliError(f"cannot read {path}: {error.strerror or error}") from error
     url = _configured(args, args.merge_repo) if args.merge_repo else args.merge
     if not url:
         return None
-    return _with_whole_urls(asyncio.run(client_of(args, url).index()), url)
+    index, base = asyncio.run(client_of(args, url).index()), below(url, INDEX_FILE)
 
+    def absolute(entry: IndexEntry) -> IndexEntry:
+        return replace(entry, urls=tuple(urljoin(base, relative) for relative in entry.urls))
 
-def _with_whole_urls(index: Index, base: str) -> Index:
-    """Return an index that can lie elsewhere: relative URLs are of the repository it is from."""
-    entries = {
-        name: tuple(
-            replace(entry, urls=tuple(urljoin(below(base, INDEX_FILE), url) for url in entry.urls))
-            for entry in versions
-        )
-        for name, versions in index.entries.items()
-    }
+    # The merged index lies elsewhere, and relative URLs are of the repository it is from.
+    entries = {name: tuple(map(absolute, versions)) for name, versions in index.entries.items()}
     return replace(index, entries=entries)
-
-
-def _from_folder(path: Path) -> Index:
-    try:
-        return read_index(path.read_bytes())
-    except OSError as error:
-        raise CliError(f"cannot read {path}: {error.strerror or error}") from error

@@ -30,9 +30,8 @@ def run(args: Args) -> None:
         raise UsageError("expecting exactly one argument - directory of the packages to serve")
     folder = Path(args.arguments[0]).expanduser().absolute()
     host, port = _address(args.address)
-    index_of(
-        folder, "http://localhost/", skip_verify=True
-    )  # tells what is wrong before anything is served
+    # Only to say what is wrong before anything is served: each request builds its own.
+    index_of(folder, "http://localhost/", skip_verify=True)
     try:
         server = ThreadingHTTPServer((host, port), partial(_Handler, folder))
     except OSError as error:
