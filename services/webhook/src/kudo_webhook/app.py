@@ -64,6 +64,7 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
         source = InformedVersions(client, timeout=settings.request_deadline * _LOOKUP_SHARE)
         informer = group.create_task(source.run(), name="informer of OperatorVersions")
         await serve_admission(settings, source, stop, client)
+        # Last: requests that were in flight until now need its cache.
         informer.cancel()
 
 
@@ -155,6 +156,7 @@ async def serve_admission(
             name="admission listener",
         )
         await stop.wait()
+        # Readiness fails first, so that load balancers stop sending before the port closes.
         probes.draining = True
         admission.draining = True
         registering.cancel()

@@ -43,6 +43,7 @@ class BodyLimit:
         async def bounded() -> Message:
             nonlocal received
             if announced > self._limit:
+                # Nothing of it is read: the port drops what the client still sends.
                 raise BodyTooLarge
             message = await receive()
             received += len(message.get("body", b""))

@@ -186,18 +186,20 @@ class Recording:
                 yield key, ()
                 continue
             try:
-                made = await self._rendered(context.of_task(ref, task))
+                of_task = context.of_task(ref, task)
+                objects = await self.expected.objects(of_task)
+                rendered = [
+                    (obj.manifest, obj.resource) for obj in objects if obj.manifest is not None
+                ]
+                made = [*await self._entries(rendered, of_task)]
             except TaskError:
+                # It may depend on what an earlier step brings: it is recorded in its own turn.
                 continue
+            made += [
+                _named(obj.resource, obj.name, of_task) for obj in objects if obj.manifest is None
+            ]
             check_number(len(made), context, key)
             yield key, made
-
-    async def _rendered(self, context: RenderContext) -> Sequence[Entry]:
-        expected = await self.expected.objects(context)
-        made = [(obj.manifest, obj.resource) for obj in expected if obj.manifest is not None]
-        others = [obj for obj in expected if obj.manifest is None]
-        entries = await self._entries(made, context)
-        return [*entries, *(_named(obj.resource, obj.name, context) for obj in others)]
 
 
 def check_number(objects: int, context: TaskContext, key: TaskKey | None = None) -> None:

@@ -102,15 +102,14 @@ class WatchCollector(Collector):
         for watch in self._watched():
             label = resource_label(watch.resource)
             counted[label] = counted.get(label, 0) + 1
-            contact = self._since_epoch(watch.last_contact)
+            # Informers count in monotonic seconds, and Prometheus in those since the epoch.
+            silent = None if watch.last_contact is None else self._clock() - watch.last_contact
+            contact = 0.0 if silent is None else self._now() - silent
             oldest[label] = min(oldest.get(label, contact), contact)
         for label, number in counted.items():
             watches.add_metric([label], number)
             contacts.add_metric([label], oldest[label])
         return families
-
-    def _since_epoch(self, contact: float | None) -> float:
-        return 0.0 if contact is None else self._now() - (self._clock() - contact)
 
 
 def _families() -> tuple[GaugeMetricFamily, GaugeMetricFamily]:

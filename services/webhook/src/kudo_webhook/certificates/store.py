@@ -92,6 +92,7 @@ class PairSecret:
             _ISSUER: _encode(pem(pair.issuer)),
         }
         try:
+            # On the state that the decision was made on: of two replicas the first wins.
             version = replaced.version or await self._make()
             secret = self._secret(data, resourceVersion=version)
             written = await self._api.apply(SECRETS, secret, field_manager=MANAGER, force=True)

@@ -216,11 +216,13 @@ class ChildTask:
         context: TaskContext,
     ) -> JsonObject:
         """Migrate fields that KUDO 0.19 set in a child, so that an apply can remove them."""
-        kept = [
-            name
-            for name in (seen.get("spec") or {}).get("parameters") or {}
-            if name not in child.parameters and (before is None or _is_immutable(before, name))
-        ]
+        kept = []
+        for name in (seen.get("spec") or {}).get("parameters") or {}:
+            declared = None if before is None else before.parameter(name)
+            # The rules deny that an apply removes an immutable parameter.
+            immutable = before is None or (declared is not None and bool(declared.immutable))
+            if name not in child.parameters and immutable:
+                kept.append(name)
         entries = children.handed_over(seen["metadata"], kept)
         if entries is None:
             return seen
@@ -300,11 +302,6 @@ def _is_as_applied(seen: JsonObject, child: Child, context: TaskContext) -> bool
     if children.differs_in_account(child, existing, owned=False):
         return False
     return not children.differs(existing, _everything(child), ())
-
-
-def _is_immutable(version: OperatorVersion, parameter: str) -> bool:
-    declared = version.parameter(parameter)
-    return declared is not None and bool(declared.immutable)
 
 
 def _is_busy(error: Refusal) -> bool:

@@ -154,7 +154,9 @@ class PipeTask:
             await self._report_if_lost(context, f"{where} is deleted before its files were copied")
             return f"{where} is being deleted: it is replaced after its deletion"
         if has_ended(pod):
-            await self._tell(context, f"{where} has ended: {_why_ended(pod)}")
+            status = pod.get("status") or {}
+            words = (status.get("phase"), status.get("reason"), status.get("message"))
+            await self._tell(context, f"{where} has ended: {': '.join(filter(None, words))}")
             await self._replace(pod, context)
             return f"{where} has ended: it is replaced after its deletion"
         _remember(pod, context)
@@ -269,13 +271,6 @@ def _remember(pod: JsonObject, context: TaskContext) -> None:
 def _is_ready(pod: JsonObject, context: TaskContext) -> bool:
     ended = has_ended(pod) or is_deleting(pod)
     return execution_of(pod) == context.uid and not ended and not waits_for(pod)
-
-
-def _why_ended(pod: JsonObject) -> str:
-    status = pod.get("status") or {}
-    return ": ".join(
-        filter(None, (status.get("phase"), status.get("reason"), status.get("message")))
-    )
 
 
 def _pipe_names(context: RenderContext) -> PipeNames:
