@@ -195,6 +195,7 @@ def install_package(args: Args) -> None:
     try:
         in_session(args, lambda session: install(session, args, located, values))
     except (ConfigError, ConnectionLost) as error:
+        # Every other call has to write, or asks the API server what it would do.
         if dry_run_mode(args) != CLIENT:
             raise
         talk(f"No cluster could be reached, so only the package is checked: {describe(error)}")

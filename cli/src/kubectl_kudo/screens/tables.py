@@ -82,6 +82,7 @@ def operator_name(instance: JsonObject, context: Context) -> str:
     version = context.versions.get(version_key(instance)) or {}
     run = (instance.get("status") or {}).get("lastRun") or {}
     labels = instance["metadata"].get("labels") or {}
+    # The version may be deleted, KUDO 0.19 wrote no lastRun, and anybody may change the label.
     return cell(
         _in(version, "spec", "operator", "name")
         or run.get("operator")

@@ -77,6 +77,7 @@ def new_package(args: Args, *, asked: bool) -> None:
         )
     name = args.arguments[0] if args.arguments else ""
     folder, new = _answers(args, name) if asked else (Path(args.folder), _described(args, name))
+    # Answers were checked one by one, the values of flags were not.
     faults = list(filter(None, _faults(new)))
     if faults:
         raise CliError("; ".join(faults))

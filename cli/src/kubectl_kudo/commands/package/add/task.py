@@ -181,6 +181,7 @@ def _new_templates(spec: JsonObject, target: Target) -> Iterator[tuple[str, str]
 
 def _pod(pipes: list[JsonObject]) -> str:
     """Return a pod that creates the files empty; a pod of a Pipe task has one volume."""
+    # With posixpath and not pathlib: these are paths in a pod, on whatever machine this runs.
     paths = [str(pipe.get("file") or pipe.get("envFile") or "") for pipe in pipes]
     folders = sorted({posixpath.dirname(path) for path in paths})
     make, touch = (shlex.join(words) for words in (["mkdir", "-p", *folders], ["touch", *paths]))
