@@ -161,7 +161,7 @@ def print_for_package(args: Args) -> None:
     try:
         in_session(args, lambda session: _for_package(session, args, located, values))
     except (ConfigError, ConnectionLost) as error:
-        # The author of a package may have no cluster. Only the scope of kinds is asked of it.
+        # The author of a package may have no cluster: the kinds are then looked up in tables.
         talk(f"No cluster could be reached, so kinds are not looked up: {describe(error)}")
         _without_cluster(args, located, values)
 
