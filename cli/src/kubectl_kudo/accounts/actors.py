@@ -71,6 +71,7 @@ class Accounts:
         try:
             return await self.client.get(NAMESPACES, namespace)
         except NotFound:
+            # An installation may create it; until then it names no account.
             return {}
         except Forbidden:
             if not self.has_warned:

@@ -69,6 +69,7 @@ class Downloader:
                 return await fetch(request)
             except Unreachable:
                 await asyncio.sleep(pause)
+        # The last attempt: its error is that of the command.
         return await fetch(request)
 
 

@@ -68,6 +68,7 @@ class Session:
                 OPERATOR_VERSIONS, reference.get("name") or "", namespace=namespace
             )
         except (NotFound, ValueError):
+            # ValueError: no object can have that name, so there is none.
             return None
 
     async def existing_version_of(self, instance: JsonObject) -> JsonObject:

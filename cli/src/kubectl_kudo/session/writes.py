@@ -124,6 +124,7 @@ class Sent:
             kind,
             metadata["name"],
             namespace=metadata["namespace"],
+            # An object that somebody creates under this name meanwhile is not deleted.
             uid=metadata["uid"],
             resource_version=metadata["resourceVersion"] if unchanged else None,
             propagation="Background",

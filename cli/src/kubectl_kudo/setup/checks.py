@@ -144,6 +144,7 @@ async def _allowed(
         "kind": _REVIEWS.kind,
         "spec": {"resourceAttributes": {**attributes, "namespace": namespace or ""}},
     }
+    # Every user may ask this about themselves.
     answer = await client.create(_REVIEWS, review)
     return bool(answer["status"]["allowed"])
 

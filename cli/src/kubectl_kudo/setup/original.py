@@ -81,6 +81,7 @@ async def stop(client: Client, original: Original, seconds: float) -> None:
             field_manager=FIELD_MANAGER,
         )
     except NotFound:
+        # Only its webhook configuration is left.
         return
 
     async def runs() -> str:

@@ -85,6 +85,7 @@ def differences(desired: Any, live: Any, path: str = "") -> Iterator[str]:
         for key, value in desired.items():
             yield from differences(value, live.get(key), f"{path}.{key}" if path else key)
     elif isinstance(desired, list) and isinstance(live, list) and len(desired) == len(live):
+        # By position: the API server keeps the order of lists.
         for index, value in enumerate(desired):
             yield from differences(value, live[index], f"{path}[{index}]")
     elif desired != live and desired not in ([], {}):
