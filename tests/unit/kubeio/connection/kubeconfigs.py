@@ -5,7 +5,8 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-from kubeio.connection.config import ClusterConfig, load_config, service_config
+from kubeio.connection.config import ClusterConfig, load_config
+from kubeio.connection.library import service_config
 from kubeio.types import JsonObject
 
 

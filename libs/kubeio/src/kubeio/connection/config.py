@@ -6,16 +6,15 @@ account of the pod. Invariant: the ``repr`` of a configuration shows no secret.
 Importing kubernetes_asyncio takes 0.3 s and 43 MiB, more than all else that most commands do. So
 `load_config`, for the command line, reads tokens, token files, client certificates and basic auth
 here; for exec plugins, OIDC and gcloud the library is imported at the first request. Services use
-`service_config`, which has the library read everything.
+`library.service_config`, which has the library read everything.
 """
 
 import os
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from ssl import SSLContext
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Self
 
 from kubeio.connection.auth import Auth, RenewedAuth, StaticAuth, token_file
 from kubeio.connection.context import Context
@@ -27,8 +26,6 @@ from kubeio.types import JsonObject
 
 if TYPE_CHECKING:
     from kubeio.connection.library import Library
-
-_SERVICE_PLUGIN_SECONDS: Final = 20.0  # nobody logs in at a service
 
 
 @dataclass(frozen=True)
@@ -212,53 +209,6 @@ def _plugin(context: Context, tls: Tls | None) -> RenewedAuth:
         return await source.obtain(fresh)
 
     return RenewedAuth(obtain, source=context.origin)
-
-
-async def service_config(
-    kubeconfig: Path | str | None = None,
-    *,
-    user_agent: str,
-    environ: Mapping[str, str] | None = None,
-) -> ClusterConfig:
-    """Return the configuration of a kubeconfig, or of the pod, with its first credential.
-
-    It is found as by `load_config`.
-
-    Raises:
-        ConfigError: no configuration was found, or it cannot be used.
-    """
-    env = os.environ if environ is None else environ
-    return await library_config(find_context(kubeconfig, None, env), env, user_agent=user_agent)
-
-
-async def library_config(
-    context: Context,
-    env: Mapping[str, str],
-    *,
-    user_agent: str,
-    clock: Callable[[], float] = time.monotonic,
-) -> ClusterConfig:
-    """Return the configuration of a context, with its first credential.
-
-    Raises:
-        ConfigError: it cannot be used.
-    """
-    from kubeio.connection.library import Library
-
-    tls = context.tls()
-    library = Library(context, tls, seconds=_SERVICE_PLUGIN_SECONDS)
-    auth = RenewedAuth(library.obtain, source=context.origin, clock=clock)
-    await auth.header()
-    settings = library.settings
-    return ClusterConfig.of(
-        context,
-        server=str(settings.host),
-        tls=tls,
-        auth=auth,
-        proxy=context.proxy(settings.proxy, env),
-        tls_server_name=settings.tls_server_name,
-        user_agent=user_agent,
-    )
 
 
 def minified_kubeconfig(
