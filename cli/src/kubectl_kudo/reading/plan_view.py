@@ -15,6 +15,7 @@ from kubectl_kudo.reading.instance_state import not_in_force, suspension
 from kubectl_kudo.reading.runs import (
     NEVER_RUN,
     PENDING,
+    SKIPPED,
     TERMINAL,
     JsonObject,
     active,
@@ -233,6 +234,8 @@ def _node(
     """
     # Pods and custom resources choose their messages, which become those of steps.
     status, message = status_of(state), printable(message_of(state))
+    if state.get("skipped"):
+        status, message = SKIPPED, f"when: {message}"
     strategy = "" if declared is None else declared.get("strategy") or "serial"
     text = f"{kind} {name}{f' ({strategy} strategy)' if strategy else ''} [{status}]"
     text = ", ".join([f"{text} ({message})" if message else text, *when, *facts])

@@ -18,6 +18,8 @@ NEVER_RUN = "NEVER_RUN"
 PENDING = "PENDING"
 COMPLETE = "COMPLETE"
 FATAL_ERROR = "FATAL_ERROR"
+SKIPPED = "SKIPPED"
+"""What people read of a phase or step whose `when` was false; it is stored as COMPLETE."""
 TIMED_OUT = "TimedOut"
 """Reason of a run that a time limit ended."""
 RUNNING = frozenset({"IN_PROGRESS", PENDING, "ERROR"})
@@ -26,6 +28,7 @@ _STATES = {
     COMPLETE: (Mark.GOOD, "complete"),
     "IN_PROGRESS": (Mark.BUSY, "in progress"),
     PENDING: (Mark.IDLE, "pending"),
+    SKIPPED: (Mark.IDLE, "skipped"),
     NEVER_RUN: (Mark.IDLE, "never run"),
     "NOT ACTIVE": (Mark.IDLE, "not active"),
     "ERROR": (Mark.WARNING, "retrying"),

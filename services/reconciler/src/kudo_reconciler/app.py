@@ -20,7 +20,7 @@ from kubeio.cache.reflector import Status, Timing
 from kubeio.cache.store import Delta, Indexer
 from kubeio.client import Client
 from kubeio.connection.config import ClusterConfig
-from kubeio.connection.library import service_config
+from kubeio.connection.service import service_config
 from kubeio.errors import Forbidden, NotFound
 from kubeio.kinds import NAMESPACES, SERVICE_ACCOUNTS
 from kubeio.leader_election.elector import LeaderElector

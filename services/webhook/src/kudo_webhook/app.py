@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from kubeio.client import Client
-from kubeio.connection.library import service_config
+from kubeio.connection.service import service_config
 from kubeio.token_review import METRICS, TokenReviewer
 from kudo.admission.tenancy import Tenancy
 from kudo_webhook.certificates.authority import pem

@@ -73,6 +73,17 @@ def test_one_plan_is_shown_alone_as_it_ran_last_or_as_it_would_run() -> None:
     assert "Step rinse [NEVER_RUN]\n" in never
 
 
+def test_what_was_skipped_is_told_with_its_condition() -> None:
+    skipped = {"status": "COMPLETE", "skipped": True, "message": "params.RING"}
+    phase = {"name": "main", "status": "COMPLETE", "steps": [{"name": "ring", **skipped}]}
+    other = {"name": "zone", **skipped, "steps": [{"name": "a", **skipped}]}
+    entry = {"status": "COMPLETE", "uid": "1", "phases": [phase, other]}
+    shown = tree(instance(deploy=entry))
+    assert "Step ring [SKIPPED] (when: params.RING)" in shown
+    assert "Phase zone (serial strategy) [SKIPPED] (when: params.RING)" in shown
+    assert "Phase main (serial strategy) [COMPLETE]" in shown
+
+
 def test_the_strategy_of_a_phase_is_that_of_its_own_plan() -> None:
     """KUDO 0.19 looked phases up over all plans (BTO-61)."""
     rinsing = {"status": "COMPLETE", "phases": [{"name": "boil", "status": "COMPLETE"}]}

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from kubeio.connection.config import ClusterConfig, load_config
-from kubeio.connection.library import service_config
+from kubeio.connection.service import service_config
 from kubeio.types import JsonObject
 
 

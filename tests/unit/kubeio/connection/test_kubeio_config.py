@@ -14,7 +14,7 @@ from kubeio.client import Client
 from kubeio.connection.auth import RenewedAuth, StaticAuth
 from kubeio.connection.config import ClusterConfig, load_config, plain_config
 from kubeio.connection.context import Context
-from kubeio.connection.library import library_config
+from kubeio.connection.service import library_config
 from kubeio.errors import ConfigError, ConnectionLost
 from kubeio.types import JsonObject
 from tests.unit.kubeio.connection.kubeconfigs import BAD, READERS, Bad, b64, kubeconfig

@@ -14,7 +14,7 @@ from kubernetes_asyncio.config.incluster_config import InClusterConfigLoader
 from kubeio.client import Client
 from kubeio.connection.config import ClusterConfig
 from kubeio.connection.context import Context
-from kubeio.connection.library import library_config
+from kubeio.connection.service import library_config
 from kubeio.errors import ConnectionLost, Unauthorized
 from tests.unit.kubeio.connection.pki import authority, issued
 

@@ -270,6 +270,28 @@ def test_what_nobody_includes_and_what_older_kudo_cannot_read_is_warned_of() -> 
     }
 
 
+def test_conditions_are_checked_where_they_are_written() -> None:
+    text = """\
+kudoVersion: 0.19.0
+plans:
+  deploy:
+    steps:
+    - {name: a, when: params.NONE == 1, dummy: {}}
+    - name: b
+      when: param.X
+      dummy: {}
+    - {name: c, when: instance.name == 'i', dummy: {}}
+"""
+    found = [one for one in verify(package(text)) if one.code != "TextUnquoted"]
+    assert [(one.code, one.place.line) for one in found] == [
+        ("KudoVersionTooLow", 4),
+        ("ParameterUnknown", 8),
+        ("ConditionInvalid", 10),
+    ]
+    assert found[0].problem.message.endswith("know the short form of plans and when")
+    assert found[2].problem.message == "when: unknown name param; did you mean params?"
+
+
 _VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.sampled_from(["", "f", "deploy", "steps"]),
     lambda below: (

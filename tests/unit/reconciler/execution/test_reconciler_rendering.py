@@ -11,6 +11,7 @@ import pytest
 import pytest_asyncio
 
 from kudo.api.task_kinds import FatalTaskError, TransientTaskError
+from kudo.jobs import condition
 from kudo.jobs.render import Output, Request
 from kudo.objects.dependency_hash import content_digest
 from kudo.parameters.template import RawParameter
@@ -169,6 +170,50 @@ async def test_the_template_or_parameter_at_which_a_limit_was_exceeded_is_named(
                 "rendering t0.yaml, t1.yaml: it needed more than the 192 MiB of memory of a worker "
                 f"at {at}; make the templates, or the parameters they use, smaller"
             )
+
+
+def when(expression: str, **parameters: tuple[str, str | None]) -> condition.Request:
+    raw = tuple(RawParameter(name, kind, text) for name, (kind, text) in parameters.items())
+    return condition.Request(expression, {"instance": {"name": "i"}}, raw, "it can use params")
+
+
+async def test_conditions_are_evaluated_by_workers_and_once(found: Bench) -> None:
+    values = {"SIZE": ("integer", "3"), "RING": ("boolean", "True"), "ZONES": ("array", "[a, b]")}
+    for expression, expected in (
+        ("params.SIZE + 1 == 4 && params.RING", True),
+        ("'c' in params.ZONES", False),
+        ("instance.name == 'i'", True),
+    ):
+        for _ in range(2):
+            assert await found.renderer.holds(when(expression, **values), "ns") is expected
+    assert [job.handler for job in found.jobs] == ["condition"] * 3
+
+
+_DOUBLED = "".join(f"cel.bind(x{n + 1}, x{n} + x{n}, " for n in range(26))
+
+
+@pytest.mark.parametrize(
+    ("expression", "message"),
+    [
+        (
+            f"cel.bind(x0, '0123456789', {_DOUBLED}x26 == ''{')' * 27}",
+            "it needed more than the 192 MiB of memory of a worker; write a simpler expression",
+        ),
+        ("params.ALL.all(a, params.ALL.all(b, a + b < 0))", "there is no field ALL"),
+        ("params.X.all(a, params.X.all(b, a + b >= 0))", "takes too many steps"),
+        ("(" * 500 + "true" + ")" * 500, "not valid CEL"),
+    ],
+)
+async def test_hostile_conditions_end_the_step_and_cost_a_worker_once(
+    found: Bench, expression: str, message: str
+) -> None:
+    many = str(list(range(300)))
+    for _ in range(2):
+        with pytest.raises(FatalTaskError, match="evaluating when: ") as caught:
+            await found.renderer.holds(when(expression, X=("array", many)), "ns")
+        assert caught.value.reason == "ConditionInvalid"
+        assert message in str(caught.value)
+    assert len(found.jobs) == 1
 
 
 async def test_what_is_our_fault_is_tried_again() -> None:

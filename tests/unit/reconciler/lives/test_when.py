@@ -8,6 +8,7 @@ import pytest
 from kubeio.types import JsonObject
 from kudo_reconciler.common.keys import INSTANCES
 from tests.support import build
+from tests.support.apiserver.controllers.workloads import Outcome
 from tests.unit.reconciler.lives.life import Life, passes
 
 WAIT = 120.0
@@ -15,6 +16,17 @@ MAPS = {
     f"{name}.yaml": f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}}}\n"
     for name in ("first", "second", "last")
 }
+DEPLOYMENT = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: app}
+spec:
+  replicas: 1
+  selector: {matchLabels: {app: a}}
+  template:
+    metadata: {labels: {app: a}}
+    spec: {containers: [{name: a, image: a}]}
+"""
 RING = {"name": "RING", "value-type": "boolean", "default": "false", "required": False}
 
 
@@ -114,21 +126,21 @@ def test_of_a_phase_whose_condition_is_false_nothing_runs(strategy: str) -> None
 def test_labels_are_those_that_the_run_began_with_also_after_a_crash() -> None:
     async def body(life: Life) -> None:
         life.network.calm = True
+        life.cluster.workloads.outcome = lambda _: Outcome("healthy", 60.0)
         made = version(
-            phase("wait", {"name": "stuck", "tasks": ["stuck"]}),
+            phase("wait", step("app")),
             phase("end", step("last", when="'tier' in instance.labels")),
         )
-        made["spec"]["tasks"].append({"name": "stuck", "kind": "Dummy", "spec": {"wantErr": True}})
+        made["spec"]["tasks"].append(build.task("app", "Apply", "app.yaml"))
+        made["spec"]["templates"]["app.yaml"] = DEPLOYMENT
         await life.put_version(made)
         await life.user.create("i", {})
-        await asyncio.sleep(WAIT)
+        await asyncio.sleep(10.0)
         stored = life.observed.instance("i") or {}
         assert stored["status"]["lastRun"]["labels"] == {}
         labels = {"metadata": {"labels": {"tier": "gold"}}}
         await life.user.client.merge_patch(INSTANCES, "i", labels, namespace="ns")
         await life.crash(0)
-        made["spec"]["tasks"][-1]["spec"] = {"done": True}
-        await life.put_version(made)
         entry = await ended(life)
         assert told(entry)[-1] == ("last", "COMPLETE", True)
 

@@ -6,7 +6,7 @@ account of the pod. Invariant: the ``repr`` of a configuration shows no secret.
 Importing kubernetes_asyncio takes 0.3 s and 43 MiB, more than all else that most commands do. So
 `load_config`, for the command line, reads tokens, token files, client certificates and basic auth
 here; for exec plugins, OIDC and gcloud the library is imported at the first request. Services use
-`library.service_config`, which has the library read everything.
+`service.service_config`, which has the library read everything.
 """
 
 import os

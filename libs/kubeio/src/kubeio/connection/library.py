@@ -1,8 +1,5 @@
 """Credentials and certificates from kubernetes_asyncio, whose traps are guarded here.
 
-The services read all of their configuration with it, and import it before they start; the command
-line uses `config`, and this for what that does not read.
-
 | What the library does | What guards it |
 |---|---|
 | reads files in the event loop, and lets plugins hang or run on | `apart`: a thread, a time limit |
@@ -18,10 +15,7 @@ What a file holds has been checked before, in `context`.
 
 import copy
 import logging
-import os
 import threading
-import time
-from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -32,8 +26,6 @@ from kubernetes_asyncio.config.incluster_config import InClusterConfigLoader
 from kubernetes_asyncio.config.kube_config import KubeConfigLoader, _cleanup_temp_files
 from kubernetes_asyncio.config.openid import OpenIDRequestor
 
-from kubeio.connection.auth import RenewedAuth
-from kubeio.connection.config import ClusterConfig, find_context
 from kubeio.connection.context import Context
 from kubeio.connection.kubeconfig import document
 from kubeio.connection.tls import Pem, Tls, client_context
@@ -43,8 +35,6 @@ from kubeio.types import JsonObject
 
 PLUGIN_SECONDS: Final = 120.0
 """How long a plugin may take: it may wait for its user to log in."""
-_SERVICE_PLUGIN_SECONDS: Final = 20.0
-"""The same in a service, where nobody logs in."""
 
 _LONGEST: Final = 300
 _LOADING = threading.Lock()
@@ -176,48 +166,3 @@ def _words(error: Exception) -> str:
     text = " ".join(str(error).split())
     text = "".join(each if each.isprintable() else "?" for each in text)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
-
-
-async def service_config(
-    kubeconfig: Path | str | None = None,
-    *,
-    user_agent: str,
-    environ: Mapping[str, str] | None = None,
-) -> ClusterConfig:
-    """Return the configuration of a kubeconfig, or of the pod, with its first credential.
-
-    It is found as by `load_config`.
-
-    Raises:
-        ConfigError: no configuration was found, or it cannot be used.
-    """
-    env = os.environ if environ is None else environ
-    return await library_config(find_context(kubeconfig, None, env), env, user_agent=user_agent)
-
-
-async def library_config(
-    context: Context,
-    env: Mapping[str, str],
-    *,
-    user_agent: str,
-    clock: Callable[[], float] = time.monotonic,
-) -> ClusterConfig:
-    """Return the configuration of a context, with its first credential.
-
-    Raises:
-        ConfigError: it cannot be used.
-    """
-    tls = context.tls()
-    library = Library(context, tls, seconds=_SERVICE_PLUGIN_SECONDS)
-    auth = RenewedAuth(library.obtain, source=context.origin, clock=clock)
-    await auth.header()
-    settings = library.settings
-    return ClusterConfig.of(
-        context,
-        server=str(settings.host),
-        tls=tls,
-        auth=auth,
-        proxy=context.proxy(settings.proxy, env),
-        tls_server_name=settings.tls_server_name,
-        user_agent=user_agent,
-    )

@@ -192,6 +192,7 @@ CODES: Final[Mapping[str, str]] = {
     "CircularDependency": "Packages depend on each other in a circle.",
     "CleanupNotManual": "A parameter triggers the plan cleanup, so changing it is denied.",
     "ConditionAlwaysTrue": "A condition is a parameter whose text is true even if it says false.",
+    "ConditionInvalid": "A condition (when) cannot be evaluated.",
     "DefaultUnquoted": "A default without quotes is read as another text than it is written.",
     "DeletionPolicyUnknown": "The annotation kudo.dev/deletion-policy of an object is misspelt.",
     "DependencyAmbiguous": "Two dependencies have the same version and differ.",

@@ -1,10 +1,12 @@
 """Checks of what `operator.yaml` declares: name, versions, tasks, plans, and Pipe tasks."""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 from gotemplate import VersionError
+from kubecel import LibraryMissing, NotCompiled, environment
 from kubeio.names import MAX_LABEL, MAX_SUBDOMAIN, is_subdomain
 from kudo.api import PipeFile, Plan, Step, default_instance_name
 from kudo.api.names import EXTENDED, PLAN_CLEANUP, PLAN_DEPLOY, operator_version_name
@@ -15,6 +17,7 @@ from kudo.api.task_kinds.kinds import is_pipe
 from kudo.packages.model import Package
 from kudo.packages.source import Named, Path
 from kudo.plans.execution.decision import check_plan
+from kudo.plans.execution.when import HINT, NAMES
 from kudo.tasks.pipe import naming_problems, read_pod, uses, validate
 from kudo.verification.finding import (
     Finding,
@@ -28,6 +31,9 @@ from kudo.verification.finding import (
     tolerated,
     warning,
 )
+
+_PARAMETER: Final = re.compile(r"\bparams\.([A-Za-z_][A-Za-z0-9_]*)")
+"""A parameter in an expression. One whose name has other characters is `params["a-b"]`."""
 
 
 def versions_are_semantic(package: Package) -> Iterator[Finding]:
@@ -59,17 +65,46 @@ def _version(
 def the_extended_language_is_declared(package: Package) -> Iterator[Finding]:
     """KUDO 0.19 ignores fields that it does not know, and would run other plans."""
     said = package.operator.kudo_version
-    if not (said and package.expansion.is_short):
-        return
+    more = [
+        *(["the short form of plans"] if package.expansion.is_short else []),
+        *(["when"] if any(True for _ in _conditions(package)) else []),
+    ]
     version, needed = precedence(said), precedence(EXTENDED)
     # Another check reports one that is no version.
-    if version is not None and needed is not None and version < needed:
+    if more and version is not None and needed is not None and version < needed:
         message = (
-            f'"kudoVersion" says that KUDO {shown_name(said)} can read the package, and it cannot: '
-            "it knows no steps without phases, no tasks in steps, and no fragments"
+            f'"kudoVersion" says that KUDO {shown_name(said)} can read the package, and it does '
+            f"not know {' and '.join(more)}"
         )
-        suggestion = f"set kudoVersion to {EXTENDED} or higher, or write the long form"
+        suggestion = f"set kudoVersion to {EXTENDED} or higher"
         yield warning("KudoVersionTooLow", message, in_operator("kudoVersion"), suggestion)
+
+
+def conditions_can_be_evaluated(package: Package) -> Iterator[Finding]:
+    """Only the reconciler knows what they give; whether it can evaluate them is known before."""
+    declared = {parameter.name for parameter in package.parameters}
+    for place, expression in _conditions(package):
+        try:
+            environment(NAMES, HINT).compile(expression)
+        except LibraryMissing:  # as in the single file of the plugin
+            return
+        except NotCompiled as fault:
+            yield error("ConditionInvalid", f"when: {fault}", place)
+        for name in dict.fromkeys(_PARAMETER.findall(expression)):
+            if name not in declared:
+                message = f'parameter "{shown_name(name)}" in when is not defined'
+                yield error("ParameterUnknown", message, place, did_you_mean(name, declared))
+
+
+def _conditions(package: Package) -> Iterator[tuple[Place, str]]:
+    """Yield the conditions of phases and steps, with their places."""
+    for name, plan in (package.operator.plans or {}).items():
+        for index, phase in enumerate(plan.phases or ()):
+            if phase.when:
+                yield at_plan(name, "phases", index, "when"), phase.when
+            for number, step in enumerate(phase.steps):
+                if step.when:
+                    yield at_plan(name, "phases", index, "steps", number, "when"), step.when
 
 
 def fragments_are_included(package: Package) -> Iterator[Finding]:

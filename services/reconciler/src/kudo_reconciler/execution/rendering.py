@@ -96,7 +96,7 @@ class Renderer:
         self._jobs = jobs
         self._on_render = on_render or (lambda _: None)
         self._known = Known()
-        self._conditions: dict[bytes, bool] = {}
+        self._conditions: dict[bytes, tuple[float, bool | FatalTaskError]] = {}
 
     async def objects(self, request: Request, tenant: str) -> tuple[Manifest, ...]:
         """Render Kubernetes objects.
@@ -133,7 +133,7 @@ class Renderer:
         what = f"hashing {obj['kind']} {obj['metadata'].get('name')}"
         return await self._call(digest.NAME, digest.encode_request(obj, live=live), tenant, what)
 
-    async def condition(self, request: condition.Request, tenant: str) -> bool:
+    async def holds(self, request: condition.Request, tenant: str) -> bool:
         """Return whether a condition is true.
 
         It is evaluated in a worker process, however small it is; results are kept.
@@ -148,16 +148,33 @@ class Renderer:
         """
         payload = request.encode()
         key = hashlib.blake2b(payload, digest_size=16).digest()
-        if key not in self._conditions:
-            what = f"evaluating when: {shown(request.expression, _SHOWN)}"
-            answer = await self._call(condition.NAME, payload, tenant, what)
-            result = condition.decode_answer(answer)
-            if isinstance(result, str):
-                raise FatalTaskError("ConditionInvalid", f"{what}: {result}")
-            self._conditions[key] = result
+        until, result = self._conditions.get(key, (0.0, None))
+        if result is None or until < loop_seconds():
+            try:
+                result = await self._evaluated(request, payload, tenant)
+            except FatalTaskError as failure:
+                result = failure
+            self._conditions[key] = loop_seconds() + _KEPT_SECONDS, result
             if len(self._conditions) > _KEPT:
                 del self._conditions[next(iter(self._conditions))]
-        return self._conditions[key]
+        if isinstance(result, bool):
+            return result
+        error = result
+        raise FatalTaskError(error.reason, str(error), limit=error.limit)
+
+    async def _evaluated(self, request: condition.Request, payload: bytes, tenant: str) -> bool:
+        what = f"evaluating when: {shown(request.expression, _SHOWN)}"
+        try:
+            answer = await self._jobs.call(condition.NAME, payload, tenant=tenant)
+        except LimitExceeded as error:
+            text = f"{what}: {error}; write a simpler expression"
+            raise FatalTaskError("ConditionInvalid", text, limit=error.limit) from error
+        except WorkerError as error:
+            raise TransientTaskError("ConditionInvalid", f"{what}: {error}") from error
+        result = condition.decode_answer(answer)
+        if isinstance(result, str):
+            raise FatalTaskError("ConditionInvalid", f"{what}: {result}")
+        return result
 
     async def env_file(self, content: bytes, tenant: str) -> dict[str, str]:
         """Return the values of an env file by key.

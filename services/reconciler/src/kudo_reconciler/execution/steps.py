@@ -149,12 +149,12 @@ class StepRunner:
             if step.is_suspended():
                 return _step_result([], held_up=True)
             try:
-                holds = await step.condition(expression)
+                is_true = await step.holds(expression)
             except FatalTaskError as error:
                 return StepResult(StepOutcome(S.FATAL_ERROR, str(error)), failure=error)
             except TransientTaskError as error:
                 return StepResult(StepOutcome(S.ERROR, str(error)))
-            if not holds:
+            if not is_true:
                 memory.skip(step.plan, step.ref, whole_phase=part == "phase")
                 return StepResult(StepOutcome(S.COMPLETE, expression, skipped=part))
         memory.decided.add(step.ref)

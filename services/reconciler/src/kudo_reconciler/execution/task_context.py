@@ -204,7 +204,7 @@ class StepContext:
     now: Callable[[], str]
     crashed: Callable[[], None]
 
-    async def condition(self, expression: str) -> bool:
+    async def holds(self, expression: str) -> bool:
         """Return whether a condition of the step, or of its phase, is true.
 
         Raises:
@@ -214,7 +214,7 @@ class StepContext:
         parameters = raw_values(self.version.parameters, self.instance.parameters)
         values = {"instance": instance_value(self.instance)}
         request = condition.Request(expression, values, parameters, HINT)
-        return await self.renderer.condition(request, self.instance.metadata.namespace)
+        return await self.renderer.holds(request, self.instance.metadata.namespace)
 
     @property
     def task_names(self) -> tuple[str, ...]:

@@ -48,6 +48,7 @@ RUN_REASONS: Final = (
     NO_REASON,
     "CircularDependency",
     "CleanupNotManual",
+    "ConditionInvalid",
     "DummyTaskError",
     "FailedTerminalStateError",
     "InvalidOperatorVersion",
