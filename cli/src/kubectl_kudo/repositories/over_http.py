@@ -29,7 +29,7 @@ from kubectl_kudo.repositories.urls import (
     too_large,
 )
 from kubeio.connection.config import ClusterConfig
-from kubeio.connection.http.exchange import HttpError, Untrusted
+from kubeio.connection.http.errors import HttpError, Untrusted
 from kubeio.connection.http.exchange import Request as Sending
 from kubeio.connection.http.response import Response
 from kubeio.connection.http.session import Session

@@ -68,7 +68,7 @@ def read_request(args: Args) -> GetRequest:
     """
     word, *names = args.arguments
     if args.output:
-        form = read_format(args.output, _WORDS[word])
+        form = read_format(args.output, [kind.name for kind in _WORDS[word]])
     else:
         # Scripts for KUDO 0.19 read its tree from a pipe. A command line that it did not have can
         # be in no such script.

@@ -17,7 +17,6 @@ from kubectl_kudo.session.blocks import Block
 from kubectl_kudo.session.cells import printable
 from kubectl_kudo.session.errors import UsageError
 from kubectl_kudo.session.terminal import coloured, continued, in_json
-from kubeio.resource import Resource
 
 JsonObject = dict[str, Any]
 
@@ -98,12 +97,12 @@ def _yaml(obj: JsonObject) -> str:
     return dump(obj, sort_keys=True)
 
 
-def read_format(text: str, kinds: Sequence[Resource] = ()) -> str:
+def read_format(text: str, kinds: Sequence[str] = ()) -> str:
     """Return the format that `-o` names.
 
     Args:
         text: The value of `-o`.
-        kinds: What is listed; kubectl has no kind for what an Instance owns.
+        kinds: What is listed, as `plural.group`; kubectl has no kind for what an Instance owns.
 
     Raises:
         UsageError: there is no such format; of one of kubectl's it says the command of kubectl.
@@ -115,10 +114,8 @@ def read_format(text: str, kinds: Sequence[Resource] = ()) -> str:
         raise UsageError(f'invalid output format "{printable(text)}": use {_choices(_FORMATS)}')
     if not kinds:
         raise UsageError(f"objects have no {name}: use {_choices(('json', 'yaml', 'name'))}")
-    named = ",".join(f"{kind.plural}.{kind.group}" for kind in kinds)
-    raise UsageError(
-        f"{name} is a format of kubectl: kubectl get {named} -o {printable(shlex.quote(text))}"
-    )
+    command = f"kubectl get {','.join(kinds)} -o {printable(shlex.quote(text))}"
+    raise UsageError(f"{name} is a format of kubectl: {command}")
 
 
 def _choices(words: Sequence[str]) -> str:

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubeio.connection.http.connector import MAX_OVERHEAD, Connection
-from kubeio.connection.http.exchange import BadAnswer, HttpError, Request
+from kubeio.connection.http.errors import BadAnswer, HttpError
+from kubeio.connection.http.exchange import Request
 from tests.unit.kubeio.fake_api import until
 from tests.unit.kubeio.http.servers import (
     OK,

@@ -8,7 +8,7 @@ import zlib
 import pytest
 
 from kubeio.connection.http import response as module
-from kubeio.connection.http.exchange import BadAnswer, ReadTimeout
+from kubeio.connection.http.errors import BadAnswer, ReadTimeout
 from tests.unit.kubeio.fake_api import until
 from tests.unit.kubeio.http.servers import (
     OK,

@@ -10,15 +10,14 @@ from contextlib import AbstractAsyncContextManager
 import pytest
 
 from kubeio.connection.http import session as module
-from kubeio.connection.http.exchange import (
-    Address,
+from kubeio.connection.http.errors import (
     CannotConnect,
     ConnectTimeout,
     Disconnected,
     HttpError,
     NoWebSocket,
-    Request,
 )
+from kubeio.connection.http.exchange import Address, Request
 from tests.unit.cancelling import cancel_at_each_await
 from tests.unit.kubeio.fake_api import until
 from tests.unit.kubeio.http.servers import (

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kubeio.connection.http.exchange import CannotConnect, HttpError
+from kubeio.connection.http.errors import CannotConnect, HttpError
 from kubeio.connection.tls import Pem, client_context, load_client_certificate
 from tests.unit.kubeio.connection.pki import authority, issued
 from tests.unit.kubeio.http.servers import Peer, Server, answers, asked, get, put, serving, session

@@ -22,15 +22,8 @@ from urllib.parse import urlencode
 import orjson
 
 from kubeio.connection.config import ClusterConfig
-from kubeio.connection.http.exchange import (
-    Address,
-    CannotConnect,
-    HttpError,
-    HttpResponse,
-    HttpSession,
-    NoWebSocket,
-    Request,
-)
+from kubeio.connection.http.errors import CannotConnect, HttpError, NoWebSocket
+from kubeio.connection.http.exchange import Address, HttpResponse, HttpSession, Request
 from kubeio.connection.identity import Headers
 from kubeio.connection.round_tripper import Call, OnRequest, ServerDate, WarningSink, observed
 from kubeio.connection.tracing import TracedSession, Tracer

@@ -18,8 +18,8 @@ from kudo.api.task_kinds import FatalTaskError, check_task, kind_of, templates_o
 from kudo.parameters.check import check_value
 from kudo.parameters.types import is_container
 from kudo.parameters.values import FullReader
+from kudo.plans.declaration import check_plan
 from kudo.plans.execution import InvalidLimits, limits_of
-from kudo.plans.execution.decision import check_plan
 from kudo.tasks.pipe import pipes
 
 REASON: Final = "InvalidOperatorVersion"

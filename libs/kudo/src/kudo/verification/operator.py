@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 from gotemplate import VersionError
-from kubecel import LibraryMissing, NotCompiled, environment
 from kubeio.names import MAX_LABEL, MAX_SUBDOMAIN, is_subdomain
 from kudo.api import PipeFile, Plan, Step, default_instance_name
 from kudo.api.names import EXTENDED, PLAN_CLEANUP, PLAN_DEPLOY, operator_version_name
@@ -16,8 +15,7 @@ from kudo.api.task_kinds import FatalTaskError, check_task
 from kudo.api.task_kinds.kinds import is_pipe
 from kudo.packages.model import Package
 from kudo.packages.source import Named, Path
-from kudo.plans.execution.decision import check_plan
-from kudo.plans.execution.when import HINT, NAMES
+from kudo.plans.declaration import CONDITION_HINT, CONDITION_NAMES, check_plan
 from kudo.tasks.pipe import naming_problems, read_pod, uses, validate
 from kudo.verification.finding import (
     Finding,
@@ -82,10 +80,16 @@ def the_extended_language_is_declared(package: Package) -> Iterator[Finding]:
 
 def conditions_can_be_evaluated(package: Package) -> Iterator[Finding]:
     """Only the reconciler knows what they give; whether it can evaluate them is known before."""
+    conditions = [*_conditions(package)]
+    if not conditions:
+        return
+    # Few packages need it, and it takes as long to import as all rules for plans.
+    from kubecel import LibraryMissing, NotCompiled, environment
+
     declared = {parameter.name for parameter in package.parameters}
-    for place, expression in _conditions(package):
+    for place, expression in conditions:
         try:
-            environment(NAMES, HINT).compile(expression)
+            environment(CONDITION_NAMES, CONDITION_HINT).compile(expression)
         except LibraryMissing:  # as in the single file of the plugin
             return
         except NotCompiled as fault:

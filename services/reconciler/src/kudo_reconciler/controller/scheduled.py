@@ -15,13 +15,13 @@ from kudo.api import ExecutionStatus, Instance, OperatorVersion, Plan, PlanStatu
 from kudo.api.identity import identity
 from kudo.api.problems import Problem
 from kudo.api.task_kinds import FatalTaskError
+from kudo.plans.declaration import check_plan
 from kudo.plans.execution import (
     Intent,
     InvalidLimits,
     limits_of,
     status_of,
 )
-from kudo.plans.execution.decision import check_plan
 from kudo.plans.runs.last_run import run_in_progress
 from kudo.plans.runs.plan_choice import has_uid_of_another_plan
 from kudo.plans.runs.retries import is_honoured

@@ -25,6 +25,7 @@ from kudo.objects.enrichment import Origin
 from kudo.objects.inventory import record
 from kudo.parameters.template import raw_values
 from kudo.parameters.types import is_container
+from kudo.plans.declaration import CONDITION_HINT
 from kudo.plans.execution import (
     NO_LIMITS,
     Limits,
@@ -34,7 +35,7 @@ from kudo.plans.execution import (
     step_of,
     steps_of,
 )
-from kudo.plans.execution.when import HINT, instance_value
+from kudo.plans.execution.when import instance_value
 from kudo.tasks.kudo_operator import Child
 from kudo.tasks.rendering import Manifest, variables
 from kudo_reconciler.common.keys import Key
@@ -213,7 +214,7 @@ class StepContext:
         """
         parameters = raw_values(self.version.parameters, self.instance.parameters)
         values = {"instance": instance_value(self.instance)}
-        request = condition.Request(expression, values, parameters, HINT)
+        request = condition.Request(expression, values, parameters, CONDITION_HINT)
         return await self.renderer.holds(request, self.instance.metadata.namespace)
 
     @property

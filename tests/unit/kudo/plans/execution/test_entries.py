@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kudo.api import ExecutionStatus, JsonObject, Plan, PlanStatus
+from kudo.plans.declaration import check_plan
 from kudo.plans.execution import (
     StepOutcome,
     StepRef,
@@ -27,7 +28,6 @@ from kudo.plans.execution import (
     status_of,
     step_of,
 )
-from kudo.plans.execution.decision import check_plan
 
 S = ExecutionStatus
 NOW, LATER, LATEST = (f"2026-01-01T00:00:0{second}Z" for second in (0, 1, 9))

@@ -17,7 +17,7 @@ from aiohttp.http import RawResponseMessage
 from aiohttp.streams import StreamReader
 from aiohttp.tracing import Trace
 
-from kubeio.connection.http.exchange import BadAnswer, CannotConnect, HttpError
+from kubeio.connection.http.errors import BadAnswer, CannotConnect, HttpError
 
 MAX_OVERHEAD: Final = 256 * 1024
 """Bytes in a row that are no body: headers, trailers, 1xx answers."""

@@ -7,7 +7,7 @@ from typing import Final, Self
 
 import aiohttp
 
-from kubeio.connection.http.exchange import (
+from kubeio.connection.http.errors import (
     BadAnswer,
     CannotConnect,
     ConnectTimeout,

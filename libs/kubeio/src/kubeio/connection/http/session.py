@@ -21,14 +21,8 @@ from yarl import URL
 
 from kubeio.connection.config import ClusterConfig
 from kubeio.connection.http.connector import ClientRequest, Connector
-from kubeio.connection.http.exchange import (
-    Address,
-    BadAnswer,
-    Disconnected,
-    HttpError,
-    NoWebSocket,
-    Request,
-)
+from kubeio.connection.http.errors import BadAnswer, Disconnected, HttpError, NoWebSocket
+from kubeio.connection.http.exchange import Address, Request
 from kubeio.connection.http.response import Response, WebSocket, translated
 
 CONNECT_TIMEOUT: Final = 5.0

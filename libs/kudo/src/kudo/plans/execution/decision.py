@@ -10,13 +10,12 @@ slow step does not delay others.
                   └──> IN_PROGRESS, polled ── 1 s to 30 s ──> start
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
 from kudo.api import ExecutionStatus, Plan, PlanStatus
-from kudo.api.problems import Problem
 from kudo.plans.execution.entries import StepRef, runnable, status_of, step_status
 
 S = ExecutionStatus
@@ -167,16 +166,3 @@ def _backed_off(state: StepState, now: float, jitter: float) -> StepState:
     # At least half the ceiling: below the cap, no backoff is shorter than the one before.
     ceiling = min(_RETRY_CAP, _RETRY_SECONDS * (1 << min(state.failures, _MAX_DOUBLINGS)))
     return StepState(failures=state.failures + 1, due=now + ceiling * (1 + jitter) / 2)
-
-
-def check_plan(name: str, plan: Plan) -> Iterator[Problem]:
-    """Yield what makes the plan impossible to run: strategies that are unknown."""
-    strategies = [(f"plan '{name}'", plan.strategy)]
-    strategies += [(f"phase '{name}.{phase.name}'", phase.strategy) for phase in plan.phases or ()]
-    for where, strategy in strategies:
-        if strategy not in {"", "serial", "parallel"}:
-            yield Problem(
-                "InvalidPlan",
-                f"strategy '{strategy}' of {where} is unknown; use 'serial' or 'parallel'",
-                f"spec.plans[{name}]",
-            )

@@ -11,9 +11,6 @@ from typing import Any, Final, Literal, NamedTuple
 from kudo.api import Instance, Plan, PlanStatus
 from kudo.plans.execution.entries import StepRef, phases_of, step_of, step_status, steps_of
 
-NAMES: Final = ("instance", "params")
-"""What conditions can use."""
-HINT: Final = "a condition can use params and instance"
 _LABELS: Final = re.compile(r"\blabels\b")
 
 
