@@ -70,8 +70,8 @@ tasks:
 """
 
 
-def package(text: str, **templates: str) -> Package:
-    files = {"operator.yaml": (HEAD + text).encode(), "params.yaml": b""}
+def package(text: str, *, params: str = "", **templates: str) -> Package:
+    files = {"operator.yaml": (HEAD + text).encode(), "params.yaml": params.encode()}
     files |= {f"templates/{name}.yaml": text.encode() for name, text in templates.items()}
     return parse_package(PackageFiles("p", files))
 
@@ -289,6 +289,12 @@ plans:
         ("ConditionInvalid", 10),
     ]
     assert found[0].problem.message.endswith("know the short form of plans and when")
+    used = package(
+        "plans: {deploy: {steps: [{name: a, when: 'params[\"a-b\"] == 1', dummy: {}}]}}",
+        params="parameters: [{name: a-b, type: integer, default: 1}, {name: c, default: x}]",
+    )
+    unused = [one.place.field for one in verify(used) if one.code == "ParameterUnused"]
+    assert unused == ["parameters[c]"]
     assert found[2].problem.message == "when: unknown name param; did you mean params?"
 
 

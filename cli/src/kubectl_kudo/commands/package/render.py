@@ -104,6 +104,7 @@ def _data(item: Previewed) -> JsonObject:
         "task": at.task,
         "kind": item.kind,
         "action": item.shown.action,
+        "when": list(item.when) or None,
         "template": item.shown.template or None,
         "object": item.shown.object,
     }
@@ -115,7 +116,8 @@ def document(item: Previewed) -> str:
     template = f", template {item.shown.template}" if item.shown.template else ""
     # A name with a line end would end the comment, and could go on with an object.
     comment = word(f"# {item.position}{template}")
-    return "\n".join(["---", comment, *_lines(item)]) + "\n"
+    conditions = (word(f"# when: {' '.join(expression.split())}") for expression in item.when)
+    return "\n".join(["---", comment, *conditions, *_lines(item)]) + "\n"
 
 
 def _lines(item: Previewed) -> Iterator[str]:

@@ -51,8 +51,14 @@ def plan_data(name: str, plan: Plan) -> JsonObject:
                 "name": phase.name,
                 "strategy": phase.strategy or SERIAL,
                 **_timeout_field(phase),
+                **_condition_field(phase),
                 "steps": [
-                    {"name": step.name, **_timeout_field(step), "tasks": list(step.tasks)}
+                    {
+                        "name": step.name,
+                        **_timeout_field(step),
+                        **_condition_field(step),
+                        "tasks": list(step.tasks),
+                    }
                     for step in phase.steps
                 ],
             }
@@ -64,6 +70,11 @@ def plan_data(name: str, plan: Plan) -> JsonObject:
 def _timeout_field(part: Plan | Phase | Step | Task) -> JsonObject:
     """Return the field of a timeout; none if it is not set."""
     return {"timeout": part.timeout} if part.timeout else {}
+
+
+def _condition_field(part: Phase | Step) -> JsonObject:
+    """Return the field of a condition; none if there is none."""
+    return {"when": part.when} if part.when else {}
 
 
 def parameter_data(parameter: PackageParameter) -> JsonObject:
@@ -179,16 +190,22 @@ def _phases(plan: Plan) -> str:
     for phase in plan.phases or ():
         order = _order(phase.strategy, len(phase.steps))
         about = (f", its steps {order}" if order else "") + _timeout(phase.timeout)
+        about += _only_when(phase)
         lines.append(f"* phase {_code(phase.name)}{about}")
         for step in phase.steps:
             tasks = ", ".join(map(_code, step.tasks)) or "nothing"
-            lines.append(f"    * step {_code(step.name)}{_timeout(step.timeout)}: {tasks}")
+            about = _timeout(step.timeout) + _only_when(step)
+            lines.append(f"    * step {_code(step.name)}{about}: {tasks}")
     order = _order(plan.strategy, len(plan.phases or ()))
     return (f"The phases run {order}.\n\n" if order else "") + "\n".join(lines)
 
 
 def _timeout(text: str | None) -> str:
     return f", timeout {_code(text)}" if text else ""
+
+
+def _only_when(part: Phase | Step) -> str:
+    return f", only when {_code(part.when)}" if part.when else ""
 
 
 def _order(strategy: str, count: int) -> str:

@@ -5,7 +5,7 @@ reconciler adds are left out.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
@@ -45,11 +45,13 @@ class Previewed:
         position: Of the task.
         kind: Of the task.
         shown: What it does, with the object.
+        when: The conditions of its phase and step; nobody but the reconciler knows what they give.
     """
 
     position: Position
     kind: str
     shown: Shown
+    when: tuple[str, ...] = ()
 
 
 class PreviewError(KudoError):
@@ -81,7 +83,9 @@ def preview(
                 position = Position(plan, phase.name, definition.name, name)
                 if name not in tasks:
                     raise PreviewError(f"{position}: the package has no such task")
-                previews.extend(_TaskPreview(version, instance, position, tasks[name]).items())
+                when = tuple(filter(None, (phase.when, definition.when)))
+                items = _TaskPreview(version, instance, position, tasks[name]).items()
+                previews.extend(replace(item, when=when) for item in items)
     return tuple(previews)
 
 

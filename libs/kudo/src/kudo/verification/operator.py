@@ -65,7 +65,7 @@ def the_extended_language_is_declared(package: Package) -> Iterator[Finding]:
     said = package.operator.kudo_version
     more = [
         *(["the short form of plans"] if package.expansion.is_short else []),
-        *(["when"] if any(True for _ in _conditions(package)) else []),
+        *(["when"] if any(True for _ in conditions_of(package)) else []),
     ]
     version, needed = precedence(said), precedence(EXTENDED)
     # Another check reports one that is no version.
@@ -80,7 +80,7 @@ def the_extended_language_is_declared(package: Package) -> Iterator[Finding]:
 
 def conditions_can_be_evaluated(package: Package) -> Iterator[Finding]:
     """Only the reconciler knows what they give; whether it can evaluate them is known before."""
-    conditions = [*_conditions(package)]
+    conditions = [*conditions_of(package)]
     if not conditions:
         return
     # Few packages need it, and it takes as long to import as all rules for plans.
@@ -100,7 +100,7 @@ def conditions_can_be_evaluated(package: Package) -> Iterator[Finding]:
                 yield error("ParameterUnknown", message, place, did_you_mean(name, declared))
 
 
-def _conditions(package: Package) -> Iterator[tuple[Place, str]]:
+def conditions_of(package: Package) -> Iterator[tuple[Place, str]]:
     """Yield the conditions of phases and steps, with their places."""
     for name, plan in (package.operator.plans or {}).items():
         for index, phase in enumerate(plan.phases or ()):

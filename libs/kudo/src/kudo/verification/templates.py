@@ -29,6 +29,7 @@ from kudo.verification.finding import (
     tolerated,
     warning,
 )
+from kudo.verification.operator import conditions_of
 from kudo.verification.parameters import stored
 from kudo.verification.usage import VARIABLES, Usage, usage_of
 
@@ -89,7 +90,11 @@ def parameters_are_used(package: Package) -> Iterator[Finding]:
         return
     used = {name for usage in usages for name in (*usage.parameters, *usage.asked)}
     used |= {name for _, name in _switches(package)}
+    conditions = "\n".join(expression for _, expression in conditions_of(package))
     for parameter in package.parameters:
+        # How an expression names it does not matter: `params["a-b"]`, or `params` as a whole.
+        if parameter.name in conditions:
+            continue
         if parameter.name not in used and not parameter.trigger:
             message = f'parameter "{parameter.name}" defined but not used.'
             place = at_parameter(parameter.name)

@@ -148,3 +148,22 @@ def test_what_cannot_be_listed_is_told(run: Cli, what: str, package: Path, tmp_p
         in run("package", "list", what, str(package)).err
     )
     assert "only support 'yaml' or 'json'" in run("package", "list", what, none, "-o", "xml").err
+
+
+def test_conditions_are_shown_with_what_they_decide_about(run: Cli, package: Path) -> None:
+    (package / "operator.yaml").write_text(
+        "name: teapot\noperatorVersion: 0.3.0\nkubernetesVersion: 1.22.0\nplans:\n  deploy:\n"
+        "    steps:\n    - name: pot\n      when: params.CUPS > 1 &&\n        params.MILK\n"
+        "      apply: [pot.yaml]\n"
+    )
+    (package / "params.yaml").write_text(PARAMETERS)
+    shown = "params.CUPS > 1 && params.MILK"
+    folder = str(package)
+    assert f"[step]  pot (when {shown})\n" in run("package", "list", "plans", folder).out
+    data = run("package", "list", "plans", folder, "-o", "yaml").out
+    assert f"when: {shown}\n" in data
+    assert f"step `pot`, only when `{shown}`: `pot`" in run("package", "docs", folder).out
+    values = ("-p", "TEA=green")
+    assert f"\n# when: {shown}\n" in run("package", "render", folder, *values).out
+    [item] = json.loads(run("package", "render", folder, *values, "-o", "json").out)
+    assert item["when"] == [shown]

@@ -59,7 +59,7 @@ def _plan(name: str, plan: Plan, tasks: Mapping[str, Task] | None) -> Node:
 
 def _phase(phase: Phase, tasks: Mapping[str, Task] | None) -> Node:
     steps = [_step(step, tasks) for step in phase.steps]
-    about = f"{phase.strategy or SERIAL}{_timeout(phase.timeout)}"
+    about = f"{phase.strategy or SERIAL}{_timeout(phase.timeout)}{_when(phase)}"
     return Node(f"[phase]  {phase.name} ({about})", steps)
 
 
@@ -67,13 +67,17 @@ def _timeout(text: str | None) -> str:
     return f", timeout {text}" if text else ""
 
 
+def _when(part: Phase | Step) -> str:
+    return f", when {' '.join(part.when.split())}" if part.when else ""
+
+
 def _step(step: Step, tasks: Mapping[str, Task] | None) -> Node:
     if tasks is None:
         below = [Node(name) for name in step.tasks]
     else:
         below = [_task(tasks[name]) for name in step.tasks if name in tasks]
-    about = f" (timeout {step.timeout})" if step.timeout else ""
-    return Node(f"[step]  {step.name}{about}", below)
+    about = f"{_timeout(step.timeout)}{_when(step)}".removeprefix(", ")
+    return Node(f"[step]  {step.name}{f' ({about})' if about else ''}", below)
 
 
 def _task(task: Task) -> Node:
