@@ -6,5 +6,6 @@ set -eu
 cd /opt/kudo
 find bin -type f ! -name 'kudo-*' ! -name 'kubectl-*' -delete
 rm -rf include lib64/__pycache__ share
-find lib -type d \( -name tests -o -name test \) -prune -exec rm -rf {} +
+# Tests of libraries; `kubectl_kudo.commands.test` is a command.
+find lib -type d -name kubectl_kudo -prune -o -type d \( -name tests -o -name test \) -prune -exec rm -rf {} +
 bin/python -B -m compileall -q -f -j 0 --invalidation-mode unchecked-hash lib
