@@ -12,6 +12,8 @@ from typing import Generic, Protocol, TypeVar
 from workers.errors import PoolBusy
 from workers.fair_queue import FairQueue, Usage
 
+log = logging.getLogger(__name__)
+
 
 class Waiting(Protocol):
     """A job in the queue."""
@@ -88,9 +90,6 @@ class JobQueue(Generic[T]):
         """Remove a job, if it is still waiting."""
         if self._jobs.discard(job.tenant, job):
             self._bytes.remove(job.tenant, job.size)
-
-
-log = logging.getLogger(__name__)
 
 
 class Shortage:

@@ -37,6 +37,8 @@ from kudo_reconciler.objects.observer import Observer
 from kudo_reconciler.objects.recorder import must_be_stored, what_lacks
 from kudo_reconciler.tenancy.accounts import Accounts
 
+log = logging.getLogger(__name__)
+
 _AT_ONCE: Final = 8
 """Objects that are read at the same time."""
 
@@ -204,8 +206,6 @@ def _is_left(entry: Entry, obj: JsonObject | None, ended: Ended) -> bool:
         return False
     return execution_of(obj) != ended.finished.uid
 
-
-log = logging.getLogger(__name__)
 
 _NAMED: Final = 5
 

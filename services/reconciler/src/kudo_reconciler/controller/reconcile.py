@@ -213,9 +213,6 @@ class InstanceReconciler:
         return not has_run_with(instance)
 
 
-log = logging.getLogger(__name__)
-
-
 @dataclass(frozen=True, slots=True)
 class Controller:
     """Processes the queue with a limited number of workers."""

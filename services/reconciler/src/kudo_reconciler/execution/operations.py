@@ -38,7 +38,7 @@ class Slots:
 
     Args:
         limit: Slots of the process.
-        share: Slots that one namespace may hold.
+        per_namespace: Slots that one namespace may hold.
         on_wait: Called with the seconds that an operation has waited, once it has its slot.
     """
 

@@ -22,6 +22,8 @@ from kudo_reconciler.objects.run_context import place_of
 from kudo_reconciler.objects.sharers import Sharers
 from kudo_reconciler.store.inventories import InventoryStore
 
+log = logging.getLogger(__name__)
+
 Found = tuple[Resource, JsonObject]
 
 
@@ -132,8 +134,6 @@ class RecordedObjects:
                 raise
             return None
 
-
-log = logging.getLogger(__name__)
 
 _ANNOTATION = jsonpatch.pointer(("metadata", "annotations", names.ANNOTATION_SHARED_BY))
 

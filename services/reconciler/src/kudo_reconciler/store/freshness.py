@@ -26,6 +26,8 @@ from kudo.api import JsonObject
 from kudo_reconciler.common.clock import loop_seconds
 from kudo_reconciler.common.keys import INSTANCES, Key
 
+log = logging.getLogger(__name__)
+
 _HELD = 16
 """Number of changes. If an object changes more often during a write, the rest is not held back."""
 
@@ -99,9 +101,6 @@ class OwnWrites(Generic[_Key]):
 
 def _version(obj: JsonObject) -> str:
     return str(obj["metadata"]["resourceVersion"])
-
-
-log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
