@@ -1,4 +1,4 @@
-"""Suspend, planTimeout and historyLimit are admitted at any time, and trigger nothing."""
+"""The controls of an Instance are admitted at any time, and trigger nothing."""
 
 import pytest
 
@@ -11,6 +11,7 @@ CONTROLS: list[JsonObject] = [
     {"planTimeout": "1h30m"},
     {"planTimeout": ""},
     {"historyLimit": 0},
+    {"prune": True},
     {"suspend": True, "planTimeout": "90s", "historyLimit": 50},
 ]
 MOMENTS = [
