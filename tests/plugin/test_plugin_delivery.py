@@ -21,7 +21,7 @@ def digests(directory: Path) -> dict[str, str]:
 
 def test_the_wheels_are_the_cli_and_what_it_needs_of_ours() -> None:
     names = {path.name.split("-")[0] for path in DIST.glob("*.whl")}
-    libraries = {"core", "gotemplate", "goyaml", "harness", "kubeio"}
+    libraries = {"core", "gotemplate", "goyaml", "harness", "kubecel", "kubeio"}
     assert names == {"kubectl_kudo", *(f"kudo_{library}" for library in libraries)}
     (cli,) = DIST.glob("kubectl_kudo-*.whl")
     with zipfile.ZipFile(cli) as wheel:
