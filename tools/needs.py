@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from kudo_cluster.errors import BuildError
-from kudo_cluster.node import needs as node_needs
+from kudo_cluster.node import real as node_needs
 from kudo_cluster.programs import binaries, golang
 from tools.images.commands import PACKAGES as IMAGES
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from kudo_reconciler.common.fairness import Fairness
+from kudo_reconciler.common.concurrency import Fairness
 from kudo_reconciler.settings import Settings as ReconcilerSettings
 from kudo_webhook.settings import Settings as WebhookSettings
 from serving.settings import Share

@@ -19,10 +19,10 @@ from pathlib import Path
 
 import yaml
 
-from kudo_cluster.control_plane import components, kubeconfig, startup
+from kudo_cluster.control_plane import components, identities, startup
 from kudo_cluster.control_plane.components import Ports
+from kudo_cluster.control_plane.identities import Authority
 from kudo_cluster.control_plane.network import LoopbackNetwork
-from kudo_cluster.control_plane.pki import Authority
 from kudo_cluster.layout import Layout
 from kudo_cluster.node import simulated
 from kudo_cluster.node.simulated import write_stages
@@ -118,7 +118,7 @@ def _k3s(root: Root, binaries: Binaries) -> None:
             if path.is_file():
                 inside = _CLUSTER.root / path.relative_to(made.root)
                 root.write(path.read_bytes(), str(inside))
-        given = yaml.safe_load(kubeconfig.path_of(made.root, "admin").read_bytes())
+        given = yaml.safe_load(identities.path_of(made.root, "admin").read_bytes())
     # What k3s gives to its caller: YAML in lines, for this very machine.
     given["clusters"][0]["cluster"]["server"] = f"https://127.0.0.1:{_PORTS.apiserver}"
     root.write(yaml.safe_dump(given).encode(), "/cluster/k3s.yaml")

@@ -3,7 +3,7 @@
 from functools import partial
 from typing import Final
 
-from kubeio.kinds import CLUSTER_ROLE_BINDINGS
+from kubeio.resource import CLUSTER_ROLE_BINDINGS
 from tests.bench.figures import Figure
 from tests.bench.rounds import alternating
 from tests.bench.workloads.installed import Installed

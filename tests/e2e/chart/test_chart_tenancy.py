@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from kubeio.client import Client
-from kubeio.connection.identity import Identity
+from kubeio.connection.auth import Identity
 from kubeio.errors import Forbidden
 from tests.e2e.chart.plans import WRITTEN, apply, written
 from tests.e2e.chart.release import Release

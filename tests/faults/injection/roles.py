@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import orjson
 
-from kubeio.kinds import EVENTS
+from kubeio.resource import EVENTS
 from kudo.api.names import FINALIZER_CLEANUP
 from kudo_reconciler.common.keys import INSTANCES, INVENTORIES
 from tests.faults.injection.paths import Target, target_of

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from kubeio.client import Client
-from kubeio.kinds import CLUSTER_ROLES
+from kubeio.resource import CLUSTER_ROLES
 from tests.integration.cli.packages import write_package
 from tests.support import build
 from tests.support.build import Json

@@ -8,10 +8,10 @@ import pytest
 import yaml
 
 from kubeio.client import Client
-from kubeio.connection.identity import Identity
+from kubeio.connection.auth import Identity
 from kubeio.discovery import Discovery
 from kubeio.errors import Forbidden
-from kubeio.kinds import ROLE_BINDINGS, ROLES, SERVICE_ACCOUNTS
+from kubeio.resource import ROLE_BINDINGS, ROLES, SERVICE_ACCOUNTS
 from tests.integration.cli.packages import write_package
 from tests.support import build
 from tests.support.build import Json

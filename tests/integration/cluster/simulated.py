@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 from kubeio.client import Client
 from kubeio.errors import NotFound
-from kubeio.kinds import PODS, SERVICE_ACCOUNTS
-from kubeio.resource import Resource
+from kubeio.resource import PODS, SERVICE_ACCOUNTS, Resource
 from tests.support.build import Json
 from tests.support.cluster.waiting import wait_until
 

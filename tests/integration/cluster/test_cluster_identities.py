@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kudo_cluster import Cluster
-from kudo_cluster.control_plane.kubeconfig import Role
+from kudo_cluster.control_plane.identities import Role
 from tests.support.cluster.kubectl import Kubectl
 
 pytestmark = pytest.mark.smoke

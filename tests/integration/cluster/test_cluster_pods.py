@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from kubeio.client import Client
-from kubeio.kinds import DEPLOYMENTS, PODS, SERVICES, STATEFUL_SETS
-from kubeio.resource import Resource
+from kubeio.resource import DEPLOYMENTS, PODS, SERVICES, STATEFUL_SETS, Resource
 from tests.integration.cluster.simulated import Simulated, condition
 from tests.support.build import Json
 from tests.support.cluster.clients import new_namespace

@@ -5,7 +5,7 @@ import uuid
 import pytest
 
 from kubeio.client import Client
-from kubeio.kinds import NAMESPACES
+from kubeio.resource import NAMESPACES
 from kubeio.types import Json
 from tests.integration.conformance.differences import DIFFERENCES
 from tests.integration.conformance.recording import Recorder

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kubeio.kinds import LEASES, ROLE_BINDINGS, ROLES
+from kubeio.resource import LEASES, ROLE_BINDINGS, ROLES
 from tests.integration.ha.support import Pair
 from tests.support.cluster.clients import client_as
 from tests.support.cluster.world import World

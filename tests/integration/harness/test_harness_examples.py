@@ -11,7 +11,7 @@ import pytest
 
 from kubeio.client import Client
 from kubeio.errors import Forbidden
-from kubeio.kinds import NAMESPACES, PODS
+from kubeio.resource import NAMESPACES, PODS
 from kudo.packages.convert import to_objects
 from kudo.packages.reader import read_package
 from kudo.tasks.rendering import render_objects, variables

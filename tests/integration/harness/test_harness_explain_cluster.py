@@ -6,7 +6,7 @@ import pytest
 
 from kubectl_kudo.commands.test.host import HOST
 from kubeio.client import Client
-from kubeio.connection.identity import Identity
+from kubeio.connection.auth import Identity
 from kubeio.resource import Resource
 from kudo_harness.checks.fields import check_fields
 from kudo_harness.checks.kinds import check_kinds, known_kinds

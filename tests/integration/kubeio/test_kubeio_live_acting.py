@@ -7,8 +7,8 @@ import pytest
 
 from kubeio import errors
 from kubeio.client import Client
+from kubeio.connection.auth import Identity
 from kubeio.connection.config import load_config
-from kubeio.connection.identity import Identity
 from kubeio.resource import Resource
 from kubeio.types import JsonObject
 from kudo_cluster import Cluster

@@ -19,8 +19,8 @@ from prometheus_client import CollectorRegistry
 from kubeio.client import Client
 from kubeio.connection.config import load_config
 from kubeio.errors import Conflict, NotFound
-from kubeio.kinds import LEASES
 from kubeio.leader_election.elector import LeaderElector, LeaseTimes, NotLeading
+from kubeio.resource import LEASES
 from kubeio.types import JsonObject
 from kudo_cluster import Cluster
 from serving.event_loop import TimedLoop, follow_turns

@@ -18,7 +18,7 @@ from kubeio.cache.reflector import Timing
 from kubeio.client import Client
 from kubeio.connection.config import load_config
 from kubeio.types import JsonObject
-from kudo_cluster.control_plane import components, kubeconfig, startup
+from kudo_cluster.control_plane import components, identities, startup
 from kudo_cluster.control_plane.api import health_problem
 from kudo_cluster.control_plane.components import Component, Ports
 from kudo_cluster.control_plane.network import LoopbackNetwork
@@ -49,7 +49,7 @@ class ControlPlane:
 
     @property
     def kubeconfig(self) -> Path:
-        return kubeconfig.path_of(self.layout.root, "admin")
+        return identities.path_of(self.layout.root, "admin")
 
     async def start(self) -> None:
         extra = ("--endpoint-reconciler-type=none",)

@@ -12,7 +12,7 @@ import pytest
 
 from kubeio.client import Client
 from kubeio.errors import NotFound
-from kubeio.kinds import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, SERVICE_ACCOUNTS
+from kubeio.resource import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, SERVICE_ACCOUNTS
 from kudo_cluster.control_plane.network import free_ports
 from kudo_cluster.installation import Installation, Service
 from tests.support.build import Json

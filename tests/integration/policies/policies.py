@@ -8,7 +8,7 @@ from pathlib import Path
 import yaml
 
 from kubeio.errors import ApiError, NotFound
-from kubeio.kinds import ADMISSION_POLICIES, ADMISSION_POLICY_BINDINGS
+from kubeio.resource import ADMISSION_POLICIES, ADMISSION_POLICY_BINDINGS
 from tests.support import build
 from tests.support.build import Json
 from tests.support.cluster.clients import client_as, new_namespace

@@ -1,6 +1,6 @@
 """A living installation goes from compat to strict mode and back, and no workload notices."""
 
-from kubeio.kinds import PODS
+from kubeio.resource import PODS
 from kudo_cluster import Cluster
 from tests.integration.tenancy.admin import as_admin
 from tests.support import build

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from kubeio.client import Client
 from kubeio.connection.config import load_config
-from kudo_cluster.control_plane.kubeconfig import Role
+from kudo_cluster.control_plane.identities import Role
 from tests.support.cluster.interface import World
 from tests.support.cluster.resources import NAMESPACES
 from tests.support.cluster.waiting import wait_until

@@ -17,7 +17,7 @@ from typing import Protocol
 from kubeio.client import Client
 from kubeio.errors import Gone, NotFound
 from kubeio.resource import Resource
-from kudo_cluster.control_plane.kubeconfig import Role
+from kudo_cluster.control_plane.identities import Role
 from tests.support import instances
 from tests.support.build import Json
 from tests.support.cluster.commands import Done

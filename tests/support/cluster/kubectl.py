@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from kudo_cluster import Cluster
-from kudo_cluster.control_plane.kubeconfig import Role
+from kudo_cluster.control_plane.identities import Role
 
 _TIMEOUT = "120s"
 

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from kubeio.client import Client
 from kubeio.errors import ApiError
-from kudo_cluster.control_plane.kubeconfig import Role
+from kudo_cluster.control_plane.identities import Role
 from kudo_cluster.installation import Installation
 from tests.support import build
 from tests.support.build import Json

@@ -14,7 +14,7 @@ from pathlib import Path
 from kubeio.client import Client
 from kubeio.connection.config import load_config
 from kubeio.errors import ApiError
-from kudo_cluster.control_plane.kubeconfig import Role
+from kudo_cluster.control_plane.identities import Role
 from kudo_cluster.installation import Installation, Service
 from tests.support import build
 from tests.support.build import Json

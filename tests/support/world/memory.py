@@ -16,7 +16,7 @@ from typing import Final
 
 from kubeio.client import Client
 from kudo.api.crds import definitions
-from kudo_cluster.control_plane.kubeconfig import Role
+from kudo_cluster.control_plane.identities import Role
 from kudo_reconciler.settings import Settings
 from tests.support.apiserver.cluster import MemoryCluster
 from tests.support.build import Json

@@ -9,7 +9,7 @@ import pytest
 from kubeio.client import Client
 from kubeio.connection.config import ClusterConfig
 from kubeio.errors import ConnectionLost, NotFound
-from kubeio.kinds import CONFIG_MAPS
+from kubeio.resource import CONFIG_MAPS
 from tests.support.apiserver.cluster import MemoryCluster
 from tests.support.apiserver.network.http import HttpServer
 from tests.support.apiserver.server import Request, Response

@@ -7,7 +7,7 @@ import pytest
 
 from kubeio.backoff import Backoff
 from kudo.api.identity import InstanceIdentity
-from kudo_reconciler.common.fairness import Fairness
+from kudo_reconciler.common.concurrency import Fairness
 from kudo_reconciler.events.queue import Event, EventQueue
 from serving.settings import Share
 from tests.support.loops.virtual_loop import run_virtually

@@ -16,7 +16,7 @@ from kudo.api import ExecutionStatus, Instance, JsonObject
 from kudo.api.identity import identity
 from kudo.api.times import rfc3339
 from kudo_reconciler.common.clock import SystemClock
-from kudo_reconciler.common.fairness import Fairness
+from kudo_reconciler.common.concurrency import Fairness
 from kudo_reconciler.common.keys import Key
 from kudo_reconciler.events.writer import EventRecorder, EventTimes
 from kudo_reconciler.metrics.metrics import Metrics

@@ -13,7 +13,7 @@ import yaml
 from kubeio.client import Client
 from kubeio.connection.config import ClusterConfig
 from kudo_reconciler.app import App
-from kudo_reconciler.common.fairness import USUAL, Fairness, fairness_options
+from kudo_reconciler.common.concurrency import USUAL, Fairness, fairness_options
 from kudo_reconciler.common.keys import Key
 from kudo_reconciler.execution.operations import Operation, Operations
 from kudo_reconciler.metrics.metrics import Metrics

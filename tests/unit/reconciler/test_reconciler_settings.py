@@ -7,7 +7,7 @@ import pytest
 from kubeio.leader_election.elector import LeaseTimes
 from kudo.admission.tenancy import Tenancy
 from kudo.api.watched import WatchedKinds
-from kudo_reconciler.common.fairness import Fairness, fairness_options
+from kudo_reconciler.common.concurrency import Fairness, fairness_options
 from kudo_reconciler.settings import Settings
 from serving.settings import Share
 from serving.worker_pool import WorkerSettings

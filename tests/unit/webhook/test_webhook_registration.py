@@ -13,8 +13,7 @@ import pytest
 
 from kubeio.client import ListResult
 from kubeio.errors import Forbidden, Invalid
-from kubeio.kinds import MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS
-from kubeio.resource import Resource
+from kubeio.resource import MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS, Resource
 from kubeio.types import Json, JsonObject
 from kudo_webhook.registration import Place, Registration, Unreadable, Webhooks
 from tests.unit.webhook.certificates.built_in.world import CONFIGURATION, NAMESPACE, Api

@@ -5,7 +5,7 @@ from collections import Counter, deque
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from workers.fair_queue import FairQueue, Usage
+from workers.queue import FairQueue, Usage
 
 
 def filled(*items: str) -> FairQueue[str]:

@@ -6,7 +6,7 @@ from typing import Final
 from kubectl_kudo.session.output import JsonObject, talk
 from kubeio.client import Client
 from kubeio.errors import Forbidden, NotFound
-from kubeio.kinds import DEPLOYMENTS, NAMESPACES
+from kubeio.resource import DEPLOYMENTS, NAMESPACES
 from kudo.admission.tenancy import DEFAULT_ACCOUNT, Tenancy, account_of
 from kudo.api import Instance
 from kudo.api.names import ANNOTATION_SERVICE_ACCOUNT

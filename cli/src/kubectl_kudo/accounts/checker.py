@@ -11,15 +11,14 @@ from itertools import islice, product
 
 from kubectl_kudo.accounts.actors import Accounts, Reconciler
 from kubectl_kudo.accounts.rights import NewVersions, RightsInCluster, Versions
-from kubectl_kudo.session.cells import printable
+from kubectl_kudo.session.blocks import printable
 from kubectl_kudo.session.errors import CliError, ExitCode, describe
 from kubectl_kudo.session.output import JsonObject
 from kubectl_kudo.session.session import Session
 from kubeio.client import Client
 from kubeio.errors import Forbidden, NotFound
-from kubeio.kinds import SERVICE_ACCOUNTS
 from kubeio.names import is_subdomain
-from kubeio.resource import Resource
+from kubeio.resource import SERVICE_ACCOUNTS, Resource
 from kudo.admission.tenancy import is_granted, is_reserved
 from kudo.api import Instance
 from kudo.api.names import ANNOTATION_ALLOW_FROM

@@ -11,24 +11,24 @@ from dataclasses import dataclass, field
 from itertools import chain, repeat
 
 from kubectl_kudo.accounts.actors import Reconciler, cluster_role_name, role_name
-from kubectl_kudo.session.cells import printable
+from kubectl_kudo.session.blocks import printable
 from kubectl_kudo.session.errors import CliError, ExitCode, describe
 from kubectl_kudo.session.kinds import FIELD_MANAGER
 from kubectl_kudo.session.output import JsonObject, Report, warn
 from kubectl_kudo.session.session import Session
 from kubeio.errors import ApiError, Conflict, NotFound
-from kubeio.kinds import (
+from kubeio.resource import (
     CLUSTER_ROLE_BINDINGS,
     CLUSTER_ROLES,
     ROLE_BINDINGS,
     ROLES,
     SERVICE_ACCOUNTS,
+    Resource,
 )
-from kubeio.resource import Resource
 from kudo.admission.tenancy import DEFAULT_ACCOUNT
 from kudo.packages.readable_yaml import dump
-from kudo.permissions.grants import described, escalations
 from kudo.permissions.model import Rights, Rule
+from kudo.permissions.rights import described, escalations
 
 _MOST_SOURCES = 10
 _LONGEST = 500

@@ -15,8 +15,7 @@ from kubectl_kudo.accounts.actors import installed_reconciler, reconciler_of
 from kubectl_kudo.accounts.checker import Account, Checker, Finding
 from kubectl_kudo.accounts.rights import NewVersions
 from kubectl_kudo.session.arguments import Args
-from kubectl_kudo.session.blocks import Column, Table
-from kubectl_kudo.session.cells import NONE, cell, printable
+from kubectl_kudo.session.blocks import NONE, Column, Table, cell, printable
 from kubectl_kudo.session.errors import CliError, ExitCode
 from kubectl_kudo.session.kinds import INSTANCES
 from kubectl_kudo.session.output import JsonObject, check_format, show, talk, warn

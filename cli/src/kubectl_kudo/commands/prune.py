@@ -17,7 +17,7 @@ from kubectl_kudo.reading.inventory import (
 )
 from kubectl_kudo.reading.runs import active, key_of
 from kubectl_kudo.session.arguments import INSTANCE, NONE, WAIT_TIME, WRITING, Args, Flag
-from kubectl_kudo.session.cells import printable
+from kubectl_kudo.session.blocks import printable
 from kubectl_kudo.session.command import Command
 from kubectl_kudo.session.errors import CliError, UsageError
 from kubectl_kudo.session.output import JsonObject, talk

@@ -24,7 +24,7 @@ from kubectl_kudo.session.arguments import (
     Args,
     Flag,
 )
-from kubectl_kudo.session.cells import printable
+from kubectl_kudo.session.blocks import printable
 from kubectl_kudo.session.command import Command
 from kubectl_kudo.session.errors import CliError, ExitCode, UsageError, describe
 from kubectl_kudo.session.names import name_fault
@@ -35,8 +35,8 @@ from kubeio.errors import ConfigError, ConnectionLost
 from kudo.admission.tenancy import DEFAULT_ACCOUNT, is_reserved
 from kudo.api import Instance
 from kudo.packages.location import Located
-from kudo.permissions.grants import escalations
 from kudo.permissions.model import Rights
+from kudo.permissions.rights import escalations
 
 _LONGEST = 500
 _OF_ALL_PODS = (

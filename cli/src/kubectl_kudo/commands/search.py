@@ -5,8 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from kubectl_kudo.repositories.repository import open_repository
 from kubectl_kudo.session.arguments import OUTPUT, REPOSITORY, Args, Flag
-from kubectl_kudo.session.blocks import Column, Table
-from kubectl_kudo.session.cells import printable
+from kubectl_kudo.session.blocks import Column, Table, printable
 from kubectl_kudo.session.command import Command
 from kubectl_kudo.session.errors import UsageError
 from kubectl_kudo.session.output import JsonObject, check_format, many, say, show

@@ -25,8 +25,7 @@ from kubectl_kudo.session.session import Session, in_session
 from kubeio.client import Client
 from kubeio.discovery import Discovery
 from kubeio.errors import ApiError, KubeError, NotFound
-from kubeio.kinds import CLUSTER_ROLE_BINDINGS, ROLE_BINDINGS
-from kubeio.resource import Resource
+from kubeio.resource import CLUSTER_ROLE_BINDINGS, ROLE_BINDINGS, Resource
 from kudo.api import names
 from kudo.api.identity import InstanceIdentity
 from kudo.api.names import API_VERSION, FINALIZER_CLEANUP, PLAN_CLEANUP

@@ -13,13 +13,13 @@ from kubectl_kudo.reading.runs import entries, last_executed, status_of
 from kubectl_kudo.repositories.home import home_folder, load_settings
 from kubectl_kudo.repositories.urls import shown_place
 from kubectl_kudo.session.arguments import Args, Parser
-from kubectl_kudo.session.cells import printable
+from kubectl_kudo.session.blocks import printable
 from kubectl_kudo.session.command import Command
 from kubectl_kudo.session.kinds import BY_WORD, INSTANCES
 from kubectl_kudo.session.output import JsonObject
 from kubectl_kudo.session.session import connect
 from kubeio.connection.config import context_names
-from kubeio.kinds import NAMESPACES
+from kubeio.resource import NAMESPACES
 
 Name = tuple[str, str]
 """A name, and its description."""

@@ -17,7 +17,7 @@ from kubectl_kudo.reading.plan_view import is_pending, shown_plan
 from kubectl_kudo.reading.runs import key_of
 from kubectl_kudo.reading.summary_line import NO_LEADER, is_settled, summary_line
 from kubectl_kudo.session.output import JsonObject
-from kubeio.kinds import JOBS, PODS
+from kubeio.resource import JOBS, PODS
 
 _AT_ONCE: Final = timedelta()
 """Whoever asks why wants to know of what has just begun as well."""

@@ -29,8 +29,7 @@ from kubectl_kudo.session.output import JsonObject, say, talk
 from kubectl_kudo.session.session import Session, connect
 from kubectl_kudo.session.terminal import clean, word
 from kubeio.errors import ApiError
-from kubeio.kinds import EVENTS, PODS
-from kubeio.resource import Resource, split_api_version
+from kubeio.resource import EVENTS, PODS, Resource, split_api_version
 from kudo.api.known_secrets import KnownValues
 from kudo.redaction.objects import Redactor
 

@@ -18,14 +18,13 @@ from kubectl_kudo.reading.instance_state import flags_of
 from kubectl_kudo.reading.inventory import Condition, Live, identity_of, read_live, read_record
 from kubectl_kudo.reading.summary_line import is_settled
 from kubectl_kudo.session.arguments import Args
-from kubectl_kudo.session.blocks import Block, Mark, Prose
-from kubectl_kudo.session.cells import printable
+from kubectl_kudo.session.blocks import Block, Mark, Prose, printable
 from kubectl_kudo.session.errors import UsageError
 from kubectl_kudo.session.kinds import INSTANCES, INVENTORIES
 from kubectl_kudo.session.names import name_fault
 from kubectl_kudo.session.output import JsonObject, one, show
 from kubectl_kudo.session.session import Session
-from kubeio.kinds import (
+from kubeio.resource import (
     DAEMON_SETS,
     DEPLOYMENTS,
     JOBS,

@@ -12,7 +12,7 @@ from kubectl_kudo.reading.owned import Names, family
 from kubectl_kudo.session.kinds import INSTANCES, INVENTORIES, OPERATOR_VERSIONS, OPERATORS
 from kubectl_kudo.session.output import JsonObject
 from kubeio.discovery import Discovery
-from kubeio.kinds import (
+from kubeio.resource import (
     CLUSTER_ROLE_BINDINGS,
     CLUSTER_ROLES,
     CONFIG_MAPS,
@@ -30,8 +30,8 @@ from kubeio.kinds import (
     SERVICE_ACCOUNTS,
     SERVICES,
     STATEFUL_SETS,
+    Resource,
 )
-from kubeio.resource import Resource
 from kudo.api.names import GROUP, LABEL_INSTANCE, LABEL_OPERATOR
 from kudo.objects.sharing import sharers
 

@@ -21,7 +21,7 @@ from kubectl_kudo.reading.instance_state import flags_of, is_suspended
 from kubectl_kudo.reading.runs import key_of, message_of
 from kubectl_kudo.session.kinds import INSTANCES
 from kubectl_kudo.session.output import JsonObject
-from kubeio.kinds import (
+from kubeio.resource import (
     DAEMON_SETS,
     DEPLOYMENTS,
     JOBS,

@@ -9,7 +9,7 @@ from kubectl_kudo.diagnostics.families import subject_of, when
 from kubectl_kudo.diagnostics.reading import Reader
 from kubectl_kudo.session.kinds import DEFINED
 from kubectl_kudo.session.output import JsonObject
-from kubeio.kinds import (
+from kubeio.resource import (
     CONFIG_MAPS,
     CRDS,
     DEPLOYMENTS,
@@ -27,8 +27,8 @@ from kubeio.kinds import (
     SERVICES,
     STATEFUL_SETS,
     VALIDATING_WEBHOOKS,
+    Resource,
 )
-from kubeio.resource import Resource
 
 FOLDER: Final = "kudo/"
 DEFAULT_NAMESPACE: Final = "kudo-system"

@@ -22,7 +22,7 @@ from kubectl_kudo.diagnostics.reading import Reader
 from kubectl_kudo.session.kinds import DEFINED
 from kubectl_kudo.session.output import JsonObject
 from kubeio.client import Client
-from kubeio.kinds import DEPLOYMENTS, ENDPOINT_SLICES, LEASES, SECRETS, STATEFUL_SETS
+from kubeio.resource import DEPLOYMENTS, ENDPOINT_SLICES, LEASES, SECRETS, STATEFUL_SETS
 from kudo.api.names import VERSION
 
 _PEM: Final = re.compile(

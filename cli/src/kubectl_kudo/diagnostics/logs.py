@@ -9,7 +9,7 @@ from kubectl_kudo.diagnostics.bundle import Bundle, LogFile, file_name
 from kubectl_kudo.diagnostics.owned import containers
 from kubectl_kudo.diagnostics.reading import Reader
 from kubectl_kudo.session.output import JsonObject
-from kubeio.kinds import PODS
+from kubeio.resource import PODS
 from kudo.redaction.objects import Redactor
 from kudo.redaction.texts import Lines
 

@@ -5,8 +5,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from kubectl_kudo.session.output import JsonObject
-from kubeio.kinds import CONFIG_MAPS, PERSISTENT_VOLUME_CLAIMS, SECRETS, SERVICE_ACCOUNTS
-from kubeio.resource import Resource
+from kubeio.resource import (
+    CONFIG_MAPS,
+    PERSISTENT_VOLUME_CLAIMS,
+    SECRETS,
+    SERVICE_ACCOUNTS,
+    Resource,
+)
 from kudo.api.names import LABEL_INSTANCE
 
 

@@ -39,7 +39,7 @@ from kubectl_kudo.session.names import name_fault
 from kubectl_kudo.session.output import JsonObject, say
 from kubectl_kudo.session.session import Session, namespace_of, report_of
 from kubeio.errors import AlreadyExists, ApiError, NotFound
-from kubeio.kinds import NAMESPACES
+from kubeio.resource import NAMESPACES
 from kudo.api import Instance, OperatorVersion, default_instance_name
 from kudo.api.names import API_VERSION, LABEL_OPERATOR
 from kudo.packages.location import Located

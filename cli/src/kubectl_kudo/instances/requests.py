@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from kubectl_kudo.reading.instance_state import flags_of, is_deleting, is_suspended
 from kubectl_kudo.reading.runs import active, key_of
 from kubectl_kudo.screens.waiting import TimedOut, observe
-from kubectl_kudo.session.cells import printable
+from kubectl_kudo.session.blocks import printable
 from kubectl_kudo.session.errors import CliError
 from kubectl_kudo.session.kinds import INSTANCES
 from kubectl_kudo.session.output import JsonObject, talk

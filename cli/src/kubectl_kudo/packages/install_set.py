@@ -23,8 +23,8 @@ from kudo.api.problems import MOST_PROBLEMS, Problem
 from kudo.packages.convert import PackageObjects, to_objects
 from kudo.packages.location import Located
 from kudo.packages.resolution import Resolution
-from kudo.parameters.check import check_value, missing_required
 from kudo.parameters.sources import with_plain_booleans
+from kudo.parameters.values import check_value, missing_required
 from kudo.verification import softened, verify, verify_dependencies
 from kudo.verification.finding import OF_NEW_INSTANCES
 

@@ -12,8 +12,7 @@ from kubectl_kudo.session.kinds import INSTANCES, OPERATOR_VERSIONS, OPERATORS
 from kubectl_kudo.session.output import JsonObject, talk
 from kubectl_kudo.session.session import Session
 from kubeio.errors import AlreadyExists, ApiError, Conflict, Forbidden, KubeError, NotFound
-from kubeio.kinds import NAMESPACES
-from kubeio.resource import Resource
+from kubeio.resource import NAMESPACES, Resource
 from kudo.api import OperatorVersion
 from kudo.api.problems import InvalidInput
 from kudo.api.task_kinds import FatalTaskError

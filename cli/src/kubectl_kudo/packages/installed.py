@@ -15,8 +15,7 @@ from kubectl_kudo.session.output import JsonObject
 from kubectl_kudo.session.session import Session
 from kubectl_kudo.session.terminal import word
 from kubeio.errors import Forbidden, NotFound
-from kubeio.kinds import NAMESPACES
-from kubeio.resource import Resource
+from kubeio.resource import NAMESPACES, Resource
 from kudo.api import OperatorVersion, operator_version_name
 from kudo.api.problems import InvalidInput, Problem
 from kudo.api.semver import rank

@@ -5,11 +5,11 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from kubectl_kudo.reading.runs import message_of
-from kubectl_kudo.session.cells import printable
+from kubectl_kudo.session.blocks import printable
 from kubectl_kudo.session.output import JsonObject
 from kubectl_kudo.session.session import Session
 from kubeio.errors import KubeError
-from kubeio.kinds import EVENTS
+from kubeio.resource import EVENTS
 
 MOST = 20
 """Recent events that are shown."""

@@ -14,11 +14,11 @@ from kubectl_kudo.reading.events import time_of
 from kubectl_kudo.reading.outcome import progress
 from kubectl_kudo.reading.plan_view import Explanation, Explanations, is_pending, shown_plan
 from kubectl_kudo.reading.runs import COMPLETE, NEVER_RUN, PENDING, active, entries, status_of
-from kubectl_kudo.session.cells import printable
+from kubectl_kudo.session.blocks import printable
 from kubectl_kudo.session.output import JsonObject
 from kubectl_kudo.session.session import Session
 from kubeio.errors import KubeError, NotFound
-from kubeio.kinds import EVENTS, PODS
+from kubeio.resource import EVENTS, PODS
 
 _NAME = r"[a-z0-9](?:[-a-z0-9.]*[a-z0-9])?"
 _KINDS = {

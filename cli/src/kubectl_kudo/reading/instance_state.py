@@ -14,7 +14,7 @@ from kubectl_kudo.reading.runs import (
     last_executed,
     status_of,
 )
-from kubectl_kudo.session.cells import local_time, printable
+from kubectl_kudo.session.blocks import local_time, printable
 from kubectl_kudo.session.output import JsonObject
 
 

@@ -27,8 +27,7 @@ from kubectl_kudo.reading.runs import (
     status_of,
     word_of,
 )
-from kubectl_kudo.session.blocks import Mark, Node
-from kubectl_kudo.session.cells import ago, local_time, printable
+from kubectl_kudo.session.blocks import Mark, Node, ago, local_time, printable
 
 _INACTIVE = "NOT ACTIVE"
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from kubectl_kudo.reading.instance_state import is_suspended
 from kubectl_kudo.reading.plan_view import Explanation, is_pending, shown_plan
 from kubectl_kudo.reading.runs import RUNNING, TERMINAL, entries, message_of, status_of
-from kubectl_kudo.session.cells import duration, printable, seconds_since
+from kubectl_kudo.session.blocks import duration, printable, seconds_since
 from kubectl_kudo.session.output import JsonObject
 from kudo.api.task_errors import cause_in
 

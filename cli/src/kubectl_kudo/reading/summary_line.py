@@ -18,7 +18,7 @@ from kubectl_kudo.reading.runs import (
     message_of,
     status_of,
 )
-from kubectl_kudo.session.cells import duration, printable, seconds_since
+from kubectl_kudo.session.blocks import duration, printable, seconds_since
 from kubectl_kudo.session.output import JsonObject
 from kudo.objects import finalizers
 

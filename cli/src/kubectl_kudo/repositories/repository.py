@@ -21,7 +21,7 @@ from kubectl_kudo.repositories.urls import (
     shown_url,
 )
 from kubectl_kudo.session.arguments import Args
-from kubectl_kudo.session.cells import printable
+from kubectl_kudo.session.blocks import printable
 from kubectl_kudo.session.errors import CliError, ExitCode
 from kubectl_kudo.session.output import talk
 from kubectl_kudo.session.verbosity import tracer_of

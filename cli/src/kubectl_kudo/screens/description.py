@@ -30,8 +30,22 @@ from kubectl_kudo.reading.runs import (
     state_cell,
     status_of,
 )
-from kubectl_kudo.session.blocks import Block, Cell, Column, Mark, Node, Prose, Section, Table, Tree
-from kubectl_kudo.session.cells import NONE, age, cell, printable, since
+from kubectl_kudo.session.blocks import (
+    NONE,
+    Block,
+    Cell,
+    Column,
+    Mark,
+    Node,
+    Prose,
+    Section,
+    Table,
+    Tree,
+    age,
+    cell,
+    printable,
+    since,
+)
 from kubectl_kudo.session.output import JsonObject
 from kudo.api.task_errors import cause_in
 

@@ -21,8 +21,18 @@ from kubectl_kudo.reading.inventory import (
 from kubectl_kudo.reading.owned import objects_of
 from kubectl_kudo.reading.runs import key_of
 from kubectl_kudo.session.arguments import Args
-from kubectl_kudo.session.blocks import Cell, Column, Mark, Node, Table, Tree
-from kubectl_kudo.session.cells import NONE, age, cell, printable
+from kubectl_kudo.session.blocks import (
+    NONE,
+    Cell,
+    Column,
+    Mark,
+    Node,
+    Table,
+    Tree,
+    age,
+    cell,
+    printable,
+)
 from kubectl_kudo.session.errors import UsageError
 from kubectl_kudo.session.output import (
     TABLE,

@@ -27,8 +27,7 @@ from kubectl_kudo.reading.plan_view import (
 from kubectl_kudo.reading.run_progress import TimeLimits, details
 from kubectl_kudo.reading.runs import COMPLETE, NEVER_RUN, PENDING, entries, status_of
 from kubectl_kudo.screens.progress import Clock, Now, utc_now
-from kubectl_kudo.session.blocks import Mark, Node
-from kubectl_kudo.session.cells import ago, printable
+from kubectl_kudo.session.blocks import Mark, Node, ago, printable
 from kubectl_kudo.session.output import JsonObject
 from kubectl_kudo.session.screen import Line, LiveView, cut, folded
 from kubectl_kudo.session.terminal import terminal_size

@@ -21,7 +21,7 @@ from kubectl_kudo.reading.runs import (
     parts,
     status_of,
 )
-from kubectl_kudo.session.cells import printable
+from kubectl_kudo.session.blocks import printable
 from kubectl_kudo.session.output import JsonObject
 from kubectl_kudo.session.terminal import word
 

@@ -19,8 +19,21 @@ from kubectl_kudo.reading.instance_state import (
     version_key,
 )
 from kubectl_kudo.reading.runs import condition_cell, entries, short_uid, state_cell
-from kubectl_kudo.session.blocks import Block, Cell, Column, Mark, Node, Prose, Table, Tree
-from kubectl_kudo.session.cells import NONE, UNKNOWN, age, cell, since
+from kubectl_kudo.session.blocks import (
+    NONE,
+    UNKNOWN,
+    Block,
+    Cell,
+    Column,
+    Mark,
+    Node,
+    Prose,
+    Table,
+    Tree,
+    age,
+    cell,
+    since,
+)
 from kubectl_kudo.session.kinds import INSTANCES, OPERATOR_VERSIONS, OPERATORS
 from kubectl_kudo.session.output import JsonObject, reference
 from kubeio.resource import Resource

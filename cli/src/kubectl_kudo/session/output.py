@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from kubectl_kudo.session.arguments import CLIENT, NONE, SERVER
-from kubectl_kudo.session.blocks import Block
-from kubectl_kudo.session.cells import printable
+from kubectl_kudo.session.blocks import Block, printable
 from kubectl_kudo.session.errors import UsageError
 from kubectl_kudo.session.terminal import coloured, continued, in_json
 

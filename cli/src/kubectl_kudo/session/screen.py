@@ -27,8 +27,18 @@ from rich.table import Table as Grid
 from rich.text import Text
 from rich.tree import Tree as Branch
 
-from kubectl_kudo.session.blocks import Block, Cell, Column, Mark, Node, Prose, Section, Table, Tree
-from kubectl_kudo.session.cells import NONE
+from kubectl_kudo.session.blocks import (
+    NONE,
+    Block,
+    Cell,
+    Column,
+    Mark,
+    Node,
+    Prose,
+    Section,
+    Table,
+    Tree,
+)
 from kubectl_kudo.session.terminal import CleanStream, coloured, is_dumb, terminal_size, word
 
 _COLOURS = {

@@ -14,8 +14,8 @@ from kubectl_kudo.session.output import JsonObject, Report, warn
 from kubectl_kudo.session.verbosity import tracer_of
 from kubectl_kudo.session.writes import Sent, Writes, check_dry_run, dry_run_mode
 from kubeio.client import Client
+from kubeio.connection.auth import Identity
 from kubeio.connection.config import ClusterConfig, load_config
-from kubeio.connection.identity import Identity
 from kubeio.errors import ConfigError, ConnectionLost, Forbidden, NotFound, Unauthorized
 from kudo.api.names import API_VERSION, FINALIZER_CLEANUP, GROUP, VERSION
 

@@ -16,7 +16,7 @@ from typing import Final
 
 import orjson
 
-from kubeio.connection.identity import Headers
+from kubeio.connection.auth import Headers
 from kubeio.connection.tracing import TRACED_BYTES, Answered, Sent, Tracer
 from kudo.redaction.objects import Redactor
 

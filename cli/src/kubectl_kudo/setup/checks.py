@@ -26,14 +26,14 @@ from kubectl_kudo.setup.options import DEFAULT_ACCOUNT, DEFAULT_NAMESPACE, Optio
 from kubectl_kudo.setup.original import Original
 from kubeio.client import Client
 from kubeio.errors import NotFound
-from kubeio.kinds import (
+from kubeio.resource import (
     CLUSTER_ROLE_BINDINGS,
     DEPLOYMENTS,
     MUTATING_WEBHOOKS,
     NAMESPACES,
     SERVICE_ACCOUNTS,
+    Resource,
 )
-from kubeio.resource import Resource
 
 _OLDEST: Final = (1, 30)
 _VERBS: Final = ("create", "patch")

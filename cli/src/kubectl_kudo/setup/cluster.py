@@ -10,7 +10,7 @@ from kubectl_kudo.session.kinds import FIELD_MANAGER
 from kubectl_kudo.session.output import JsonObject
 from kubeio.client import Client, Propagation
 from kubeio.errors import ApiError, ConnectionLost, NotFound, ServerError, TooManyRequests
-from kubeio.kinds import (
+from kubeio.resource import (
     ADMISSION_POLICIES,
     ADMISSION_POLICY_BINDINGS,
     CLUSTER_ROLE_BINDINGS,
@@ -28,8 +28,8 @@ from kubeio.kinds import (
     SERVICES,
     STATEFUL_SETS,
     VALIDATING_WEBHOOKS,
+    Resource,
 )
-from kubeio.resource import Resource
 
 CERT_MANAGER: Final = "cert-manager.io"
 _POLL: Final = 0.5

@@ -33,7 +33,7 @@ from kubectl_kudo.setup.original import Original, find_original, remove_original
 from kubectl_kudo.setup.verify import not_established, not_working, trouble_of_pods, unavailable
 from kubeio.client import Client
 from kubeio.errors import AlreadyExists, ApiError, ConnectionLost, Forbidden
-from kubeio.kinds import SECRETS
+from kubeio.resource import SECRETS
 
 DIGEST_KEY: Final = "kudo-digest-key"
 """Name of the Secret with the key for digests."""

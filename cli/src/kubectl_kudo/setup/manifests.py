@@ -11,7 +11,7 @@ import yaml
 from kubectl_kudo.session.output import JsonObject
 from kubectl_kudo.setup.cluster import COMPONENT, labels_of
 from kubectl_kudo.setup.options import DEFAULT_ACCOUNT, DEFAULT_NAMESPACE, STRICT, Options
-from kubeio.kinds import MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS
+from kubeio.resource import MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS
 
 _CONFIGURATIONS = {MUTATING_WEBHOOKS.kind, VALIDATING_WEBHOOKS.kind}
 _IMPERSONATOR = "kudo-impersonator"

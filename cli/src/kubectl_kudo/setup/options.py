@@ -13,7 +13,7 @@ from kubectl_kudo.session.names import name_fault
 from kubectl_kudo.session.output import check_format
 from kubectl_kudo.setup.cluster import RECONCILER, find, minor_version
 from kubeio.client import Client
-from kubeio.kinds import DEPLOYMENTS
+from kubeio.resource import DEPLOYMENTS
 
 DEFAULT_NAMESPACE: Final = "kudo-system"
 DEFAULT_ACCOUNT: Final = "kudo-reconciler"

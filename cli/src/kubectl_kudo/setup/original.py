@@ -15,7 +15,7 @@ from kubectl_kudo.setup.cluster import find, named, remove, until, until_gone
 from kubectl_kudo.setup.options import DEFAULT_NAMESPACE
 from kubeio.client import Client
 from kubeio.errors import NotFound
-from kubeio.kinds import (
+from kubeio.resource import (
     CLUSTER_ROLE_BINDINGS,
     MUTATING_WEBHOOKS,
     SECRETS,

@@ -30,8 +30,7 @@ from kubectl_kudo.setup.manifests import read_crds
 from kubectl_kudo.setup.options import Options
 from kubeio.client import Client
 from kubeio.errors import Forbidden, NotFound
-from kubeio.kinds import CRDS, DEPLOYMENTS, LEASES, SECRETS
-from kubeio.resource import Resource
+from kubeio.resource import CRDS, DEPLOYMENTS, LEASES, SECRETS, Resource
 
 _NOT_IN_MANIFESTS: Final = (
     (LEASES, RECONCILER),

@@ -16,7 +16,7 @@ from kubectl_kudo.setup.options import Options
 from kubectl_kudo.setup.original import find_original
 from kubeio.client import Client
 from kubeio.errors import ApiError, KubeError
-from kubeio.kinds import CRDS, DEPLOYMENTS, PODS
+from kubeio.resource import CRDS, DEPLOYMENTS, PODS
 from kudo.api.names import API_VERSION
 
 _HOOK: Final = "instance-admission.kudo.dev"

@@ -13,8 +13,7 @@ policy "operator"; what it may cost is bounded by `Limits`. Everything that goes
 from gotemplate.compile.fields import MissingKey
 from gotemplate.environment import Environment, Template
 from gotemplate.errors import FunctionError, LimitError, TemplateError
-from gotemplate.functions import Function, Policy
-from gotemplate.functions.libraries import preload
+from gotemplate.functions import Function, Policy, preload
 from gotemplate.golang import durations
 from gotemplate.golang.literals import quote, unquote
 from gotemplate.parse import nodes

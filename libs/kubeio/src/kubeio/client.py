@@ -12,17 +12,16 @@ from contextlib import AbstractAsyncContextManager
 from types import TracebackType
 from typing import Literal, NamedTuple, Self, TypedDict, Unpack
 
+from kubeio.connection.auth import Identity, impersonating
 from kubeio.connection.config import ClusterConfig
-from kubeio.connection.identity import Identity, impersonating
 from kubeio.connection.round_tripper import Call, OnRequest, RoundTripper, ServerDate
 from kubeio.connection.tracing import Tracer
 from kubeio.connection.transport import Transport
 from kubeio.errors import ConnectionLost, Gone, Malformed
 from kubeio.exec import PROTOCOLS, ExecResult, exec_query, read_result
-from kubeio.kinds import PODS
 from kubeio.listing import read_page
 from kubeio.loops import finished
-from kubeio.resource import Resource, name_of, namespace_of
+from kubeio.resource import PODS, Resource, name_of, namespace_of
 from kubeio.types import Json, JsonObject, Transform
 from kubeio.watch import WatchEvent, bookmark_fault, events, fault_in, nameless
 

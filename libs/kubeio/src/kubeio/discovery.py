@@ -18,9 +18,8 @@ from typing import TypeVar
 
 from kubeio.client import Client
 from kubeio.errors import ApiError, ConnectionLost, Forbidden, InvalidPath, NotFound, UnknownKind
-from kubeio.kinds import CRDS
 from kubeio.names import api_version_fault
-from kubeio.resource import Resource, group_version_path, split_api_version
+from kubeio.resource import CRDS, Resource, group_version_path, split_api_version
 from kubeio.types import Json, JsonObject
 
 log = logging.getLogger(__name__)

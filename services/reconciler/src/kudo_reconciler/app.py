@@ -22,9 +22,8 @@ from kubeio.client import Client
 from kubeio.connection.config import ClusterConfig
 from kubeio.connection.service import service_config
 from kubeio.errors import Forbidden, NotFound
-from kubeio.kinds import NAMESPACES, SERVICE_ACCOUNTS
 from kubeio.leader_election.elector import LeaderElector
-from kubeio.resource import Resource
+from kubeio.resource import NAMESPACES, SERVICE_ACCOUNTS, Resource
 from kubeio.token_review import METRICS, TokenReviewer
 from kubeio.types import Transform
 from kudo.admission.tenancy import Tenancy

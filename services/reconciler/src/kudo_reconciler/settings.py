@@ -8,7 +8,7 @@ from typing import Any, Final
 from kubeio.leader_election.elector import LeaseTimes
 from kudo.admission.tenancy import Tenancy
 from kudo.api.watched import WatchedKinds
-from kudo_reconciler.common.fairness import USUAL, Fairness, fairness_options
+from kudo_reconciler.common.concurrency import USUAL, Fairness, fairness_options
 from serving.logs import Style
 from serving.namespaces import debug_option
 from serving.settings import Option, log_level, log_style, one_of, parse, port, refuse, seconds

@@ -24,9 +24,8 @@ from cryptography import x509
 from kubeio import jsonpatch
 from kubeio.client import ListResult
 from kubeio.errors import Conflict, NotFound
-from kubeio.kinds import ENDPOINT_SLICES, MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS
 from kubeio.preconditions import unchanged
-from kubeio.resource import Resource
+from kubeio.resource import ENDPOINT_SLICES, MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS, Resource
 from kubeio.types import Json, JsonObject
 from kudo_webhook.certificates.store import MANAGER, ConfigurationApi
 from kudo_webhook.retry import SOON_SECONDS, LostRace, RetryLoop

@@ -1,8 +1,7 @@
 """Server-side apply: owners of fields, conflicts, merged lists."""
 
 from kubeio import jsonpatch
-from kubeio.kinds import CONFIG_MAPS, DEPLOYMENTS
-from kubeio.resource import Resource
+from kubeio.resource import CONFIG_MAPS, DEPLOYMENTS, Resource
 from kubeio.types import Json, JsonObject
 from tests.integration.conformance.recording import Recorder
 from tests.integration.conformance.scripts.objects import (

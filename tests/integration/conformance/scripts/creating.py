@@ -1,6 +1,6 @@
 """Objects are created, read and replaced; what cannot be is refused."""
 
-from kubeio.kinds import CONFIG_MAPS
+from kubeio.resource import CONFIG_MAPS
 from kubeio.types import Json
 from tests.integration.conformance.recording import Recorder
 from tests.integration.conformance.scripts.objects import (

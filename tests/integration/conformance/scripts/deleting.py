@@ -3,8 +3,7 @@
 from typing import Any
 
 from kubeio import jsonpatch
-from kubeio.kinds import CONFIG_MAPS, NAMESPACES, SECRETS
-from kubeio.resource import Resource
+from kubeio.resource import CONFIG_MAPS, NAMESPACES, SECRETS, Resource
 from kubeio.types import Json, JsonObject
 from tests.integration.conformance.recording import Recorder
 from tests.integration.conformance.scripts.objects import (

@@ -1,7 +1,7 @@
 """Kinds with rules of their own, and discovery."""
 
 from kubeio.discovery import Discovery
-from kubeio.kinds import (
+from kubeio.resource import (
     CLUSTER_ROLES,
     CONFIG_MAPS,
     DEPLOYMENTS,
@@ -11,8 +11,8 @@ from kubeio.kinds import (
     NAMESPACES,
     NETWORK_POLICIES,
     VALIDATING_WEBHOOKS,
+    Resource,
 )
-from kubeio.resource import Resource
 from kubeio.types import Json, JsonObject
 from tests.integration.conformance.recording import Recorder
 from tests.integration.conformance.scripts.objects import WIDGETS, Scripts

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from kubeio.kinds import CONFIG_MAPS
+from kubeio.resource import CONFIG_MAPS
 from kubeio.types import Json, JsonObject
 from tests.integration.conformance.recording import Recorder
 from tests.integration.conformance.scripts.objects import (

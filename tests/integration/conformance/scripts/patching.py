@@ -1,7 +1,7 @@
 """Merge patches and JSON patches."""
 
 from kubeio import jsonpatch
-from kubeio.kinds import CONFIG_MAPS
+from kubeio.resource import CONFIG_MAPS
 from kubeio.types import Json, JsonObject
 from tests.integration.conformance.recording import Recorder
 from tests.integration.conformance.scripts.objects import (

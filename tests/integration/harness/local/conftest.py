@@ -10,9 +10,8 @@ import pytest_asyncio
 from kubectl_kudo.commands.test.host import HOST
 from kubeio.client import Client
 from kubeio.connection.config import load_config
-from kudo_harness.local_cluster import RunningCluster
 from kudo_harness.planning.plan import Plan, PlannedNode, Where
-from kudo_harness.target import Target
+from kudo_harness.target import RunningCluster, Target
 from tests.support.cluster.clients import new_namespace
 
 CRDS = files("kubectl_kudo") / "manifests" / "crds.yaml"

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from kubeio.client import Client
-from kubeio.kinds import DEPLOYMENTS, PODS
+from kubeio.resource import DEPLOYMENTS, PODS
 from tests.support.cluster.waiting import wait_until
 
 Json = dict[str, Any]

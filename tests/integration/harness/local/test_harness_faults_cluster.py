@@ -13,12 +13,11 @@ import pytest
 
 from kubeio.client import Client
 from kubeio.errors import ApiError, NotFound
-from kubeio.kinds import CONFIG_MAPS, DEPLOYMENTS, NAMESPACES, PODS
+from kubeio.resource import CONFIG_MAPS, DEPLOYMENTS, NAMESPACES, PODS
 from kudo_harness.faults.step_faults import StepFaults
 from kudo_harness.host import HarnessError
-from kudo_harness.local_cluster import RunningCluster
 from kudo_harness.suite import Fault, SuiteRequest, load_suite
-from kudo_harness.target import Target
+from kudo_harness.target import RunningCluster, Target
 from tests.integration.harness.local.objects import (
     await_available,
     create_ready,

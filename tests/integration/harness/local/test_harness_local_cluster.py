@@ -12,8 +12,7 @@ import pytest
 from kudo_cluster import state
 from kudo_cluster.processes.process import wait_until_gone
 from kudo_harness.host import HarnessError
-from kudo_harness.local_cluster import RunningCluster
-from kudo_harness.target import Target
+from kudo_harness.target import RunningCluster, Target
 from tests.integration.harness.local.objects import (
     await_available,
     create_ready,
@@ -28,7 +27,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 _PATIENCE = 60.0
 _STARTS = """
 import asyncio, sys
-from kudo_harness.local_cluster import RunningCluster
+from kudo_harness.target import RunningCluster
 from tests.integration.harness.local.conftest import CRDS, plan_of
 
 async def main():

@@ -9,8 +9,7 @@ from pathlib import Path
 from kubectl_kudo.commands.test.host import HOST, kudo_verdict
 from kubeio.client import Client
 from kubeio.errors import NotFound
-from kubeio.kinds import NAMESPACES
-from kubeio.resource import Resource
+from kubeio.resource import NAMESPACES, Resource
 from kudo_harness.planning.plan import PlanOptions
 from kudo_harness.planning.planner import plan_run
 from kudo_harness.report import CaseResult, StepResult, SuiteResult

@@ -1,6 +1,6 @@
 """The fields of a TestAssert, collectors, and objects that a step names."""
 
-from kubeio.kinds import PODS
+from kubeio.resource import PODS
 from tests.integration.harness.running.suites import Runs, as_yaml, checks, config_map, step
 
 POD = {

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from kubectl_kudo.commands.test.host import HOST
-from kubeio.kinds import CONFIG_MAPS
+from kubeio.resource import CONFIG_MAPS
 from kudo_harness.host import HarnessError
 from kudo_harness.running.cleanup import clean_run, is_clean
 from kudo_harness.running.record import NAME, is_running, process_started, read_record

@@ -3,7 +3,7 @@
 import json
 import uuid
 
-from kubeio.kinds import CONFIG_MAPS, CRDS, NAMESPACES
+from kubeio.resource import CONFIG_MAPS, CRDS, NAMESPACES
 from kubeio.types import JsonObject
 from tests.integration.harness.running.suites import Runs, as_yaml, checks, config_map, step
 

@@ -1,6 +1,6 @@
 """Steps: delete, commands, apply, asserts, errors."""
 
-from kubeio.kinds import CONFIG_MAPS, NAMESPACES
+from kubeio.resource import CONFIG_MAPS, NAMESPACES
 from tests.integration.harness.running.suites import Runs, as_yaml, checks, config_map, step
 
 

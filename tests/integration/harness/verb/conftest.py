@@ -13,7 +13,7 @@ import pytest
 
 from kubeio.client import Client
 from kubeio.errors import NotFound
-from kubeio.kinds import NAMESPACES
+from kubeio.resource import NAMESPACES
 from tests.support.cluster.commands import Done, environment
 from tests.support.cluster.waiting import DEADLINE
 from tests.support.cluster.world import World

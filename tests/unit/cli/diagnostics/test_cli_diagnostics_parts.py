@@ -24,7 +24,7 @@ from kubectl_kudo.diagnostics.installation_findings import expiries
 from kubectl_kudo.diagnostics.logs import LONGEST_LINE, blocks_of, lines_of, logs_of
 from kubectl_kudo.diagnostics.owned import OwnedObject, owned_by, references
 from kubectl_kudo.diagnostics.reading import Failure
-from kubeio.kinds import CONFIG_MAPS, PODS, REPLICA_SETS
+from kubeio.resource import CONFIG_MAPS, PODS, REPLICA_SETS
 
 JsonObject = dict[str, Any]
 NOW = datetime(2030, 1, 2, 3, 4, 5, tzinfo=UTC)

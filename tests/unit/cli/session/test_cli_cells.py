@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from kubectl_kudo.session.cells import duration, printable, since
+from kubectl_kudo.session.blocks import duration, printable, since
 
 MINUTE, HOUR, DAY, YEAR = 60, 3600, 86_400, 31_536_000
 

@@ -3,7 +3,7 @@
 import asyncio
 from pathlib import Path
 
-from kudo_harness.local_cluster import attached_logs
+from kudo_harness.target import attached_logs
 
 
 class Shown:

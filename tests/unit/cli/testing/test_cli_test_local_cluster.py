@@ -12,8 +12,8 @@ import pytest
 
 from kudo_harness.findings import Place
 from kudo_harness.host import HarnessError
-from kudo_harness.local_cluster import RunningCluster, cluster_program
 from kudo_harness.planning.plan import Plan, PlannedNode, Substitution, Where
+from kudo_harness.target import RunningCluster, cluster_program
 
 READY = """
 import json, os, sys, time

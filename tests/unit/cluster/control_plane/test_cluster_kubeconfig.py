@@ -9,14 +9,13 @@ import pytest
 import yaml
 from cryptography import x509
 
-from kudo_cluster.control_plane import kubeconfig
-from kudo_cluster.control_plane.kubeconfig import ROLES, Role
-from kudo_cluster.control_plane.pki import Authority
+from kudo_cluster.control_plane import identities
+from kudo_cluster.control_plane.identities import ROLES, Authority, Role
 
 
 @pytest.fixture
 def directory(tmp_path: Path) -> Path:
-    kubeconfig.write_all(
+    identities.write_kubeconfigs(
         tmp_path,
         cluster="demo",
         server="https://127.0.0.1:12345",
@@ -26,7 +25,7 @@ def directory(tmp_path: Path) -> Path:
 
 
 def _read(directory: Path, role: Role) -> dict[str, Any]:
-    document: dict[str, Any] = yaml.safe_load(kubeconfig.path_of(directory, role).read_text())
+    document: dict[str, Any] = yaml.safe_load(identities.path_of(directory, role).read_text())
     return document
 
 
@@ -52,4 +51,4 @@ def test_each_identity_has_a_certificate_of_its_own_name(directory: Path, role: 
 
 @pytest.mark.parametrize("role", ROLES)
 def test_only_the_owner_may_read_a_kubeconfig(directory: Path, role: Role) -> None:
-    assert stat.S_IMODE(kubeconfig.path_of(directory, role).stat().st_mode) == 0o600
+    assert stat.S_IMODE(identities.path_of(directory, role).stat().st_mode) == 0o600

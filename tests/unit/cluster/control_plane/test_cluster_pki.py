@@ -13,8 +13,8 @@ from cryptography import x509
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from kudo_cluster.control_plane.components import server_hosts
+from kudo_cluster.control_plane.identities import LIFETIME, Authority, Pair, signing_key
 from kudo_cluster.control_plane.network import LoopbackNetwork, NodeNetwork
-from kudo_cluster.control_plane.pki import LIFETIME, Authority, Pair, signing_key
 
 
 @pytest.fixture(scope="module")

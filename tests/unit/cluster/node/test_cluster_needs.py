@@ -5,23 +5,23 @@ from pathlib import Path
 import pytest
 
 from kudo_cluster.errors import ClusterError
-from kudo_cluster.node import needs
+from kudo_cluster.node import real
 
 
 @pytest.fixture
 def plugins(tmp_path: Path) -> Path:
-    for name in needs.CNI_PLUGINS:
+    for name in real.CNI_PLUGINS:
         (tmp_path / name).touch()
     return tmp_path
 
 
 def test_without_root_the_message_says_what_to_do() -> None:
     with pytest.raises(ClusterError, match=r"needs root.* or use the profile control-plane"):
-        needs.check(user=1000)
+        real.check(user=1000)
 
 
 def test_everything_missing_is_named_once(tmp_path: Path) -> None:
-    assert needs.missing_packages(lambda _: None, [tmp_path]) == [
+    assert real.missing_packages(lambda _: None, [tmp_path]) == [
         "busybox-static",
         "conntrack",
         "containerd",
@@ -37,21 +37,21 @@ def test_only_what_is_missing_is_named(plugins: Path) -> None:
     def find(name: str) -> Path | None:
         return None if name in {"ctr", "runc"} else Path("/usr/bin") / name
 
-    assert needs.missing_packages(find, [plugins]) == ["containerd", "runc"]
+    assert real.missing_packages(find, [plugins]) == ["containerd", "runc"]
 
 
 def test_a_complete_machine_lacks_nothing(plugins: Path) -> None:
-    assert needs.missing_packages(lambda name: Path("/usr/bin") / name, [plugins]) == []
+    assert real.missing_packages(lambda name: Path("/usr/bin") / name, [plugins]) == []
 
 
 def test_a_directory_that_lacks_a_plugin_does_not_count(plugins: Path, tmp_path: Path) -> None:
     (plugins / "portmap").unlink()
-    assert needs.cni_directory([tmp_path / "nowhere", plugins]) is None
+    assert real.cni_directory([tmp_path / "nowhere", plugins]) is None
     (plugins / "portmap").touch()
-    assert needs.cni_directory([tmp_path / "nowhere", plugins]) == plugins
+    assert real.cni_directory([tmp_path / "nowhere", plugins]) == plugins
 
 
 def test_missing_packages_are_an_error_with_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(needs, "missing_packages", lambda _: ["conntrack", "runc"])
+    monkeypatch.setattr(real, "missing_packages", lambda _: ["conntrack", "runc"])
     with pytest.raises(ClusterError, match=r"apt-get install .* conntrack runc$"):
-        needs.check(user=0)
+        real.check(user=0)

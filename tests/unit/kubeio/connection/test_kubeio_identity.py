@@ -9,8 +9,7 @@ import pytest
 from aiohttp import web
 
 from kubeio.client import Client
-from kubeio.connection.auth import StaticAuth
-from kubeio.connection.identity import Identity
+from kubeio.connection.auth import Identity, StaticAuth
 from kubeio.connection.round_tripper import RequestSeen
 from kubeio.errors import KubeError
 from kubeio.types import JsonObject

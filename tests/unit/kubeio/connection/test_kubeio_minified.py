@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from kubeio.connection.auth import Identity
 from kubeio.connection.config import load_config, minified_kubeconfig
-from kubeio.connection.identity import Identity
 from kubeio.errors import ConfigError
 
 TWO = """\

@@ -18,9 +18,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from kubeio.errors import ApiError
-from kubeio.kinds import LEASES
 from kubeio.leader_election.elector import LeaderElector, LeaseTimes, NotLeading
-from kubeio.resource import Resource
+from kubeio.resource import LEASES, Resource
 from kubeio.types import JsonObject, copy_json
 from tests.unit.kubeio.leader_election.lease_server import Server
 

@@ -8,8 +8,8 @@ from kudo.packages.convert import PackageObjects, to_objects
 from kudo.packages.files import PackageFiles
 from kudo.packages.model import Package
 from kudo.packages.reader import parse_package
-from kudo.parameters.check import check_value, missing_required
 from kudo.parameters.template import template_values
+from kudo.parameters.values import check_value, missing_required
 
 _OPERATOR = """\
 name: first

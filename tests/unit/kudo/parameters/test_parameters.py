@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 from kudo.api import Parameter
 from kudo.api.problems import InvalidInput, Problem
-from kudo.parameters.check import check_value, missing_required
 from kudo.parameters.sources import to_text
 from kudo.parameters.template import template_values
+from kudo.parameters.values import check_value, missing_required
 
 
 def _parameter(value_type: object = None, **fields: object) -> Parameter:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from kudo.permissions.grants import described, escalations
 from kudo.permissions.model import Rights, Rule
+from kudo.permissions.rights import described, escalations
 
 RBAC = "rbac.authorization.k8s.io"
 ADMISSION = "admissionregistration.k8s.io"

@@ -11,7 +11,7 @@ import pytest
 from kubeio.cache.reflector import Timing
 from kubeio.client import Client
 from kubeio.errors import Conflict, NotFound
-from kubeio.kinds import PODS
+from kubeio.resource import PODS
 from kudo.admission.tenancy import Tenancy
 from kudo.api import JsonObject
 from kudo.api.names import ANNOTATION_PLAN_UID

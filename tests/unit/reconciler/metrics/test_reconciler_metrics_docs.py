@@ -100,7 +100,7 @@ def test_the_reasons_of_the_webhook_are_documented() -> None:
                 "plans/runs/plan_choice.py",
                 "plans/runs/retries.py",
                 "plans/runs/upgrades.py",
-                "parameters/check.py",
+                "parameters/values.py",
                 "jobs/version.py",
             )
         ),

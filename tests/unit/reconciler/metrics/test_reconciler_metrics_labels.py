@@ -20,7 +20,7 @@ ENDS_RUNS = [
     *(KUDO / "objects" / "removed_apis").glob("*.py"),
 ]
 REFUSES_RUNS = [
-    KUDO / "parameters" / "check.py",
+    KUDO / "parameters" / "values.py",
     KUDO / "plans" / "runs" / "upgrades.py",
     KUDO / "plans" / "runs" / "retries.py",
     KUDO / "plans" / "execution" / "limits.py",

@@ -7,8 +7,7 @@ from prometheus_client import CollectorRegistry
 
 from kubeio.cache.reflector import Phase, Status
 from kubeio.errors import ConnectionLost, Forbidden, Gone, KubeError, Malformed, ServerError
-from kubeio.kinds import CONFIG_MAPS
-from kubeio.resource import Resource
+from kubeio.resource import CONFIG_MAPS, Resource
 from kudo_reconciler.common.keys import INSTANCES
 from kudo_reconciler.metrics.labels import WATCH_ENDINGS
 from kudo_reconciler.metrics.watches import WatchCollector, WatchRestarts

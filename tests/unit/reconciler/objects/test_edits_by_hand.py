@@ -6,8 +6,7 @@ import orjson
 import pytest
 
 from kubeio import jsonpatch
-from kubeio.kinds import DEPLOYMENTS, SERVICES
-from kubeio.resource import Resource
+from kubeio.resource import DEPLOYMENTS, SERVICES, Resource
 from kubeio.types import JsonObject
 from tests.support.apiserver.network.faults import Fate
 from tests.support.apiserver.server import Request

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from kubeio.kinds import CONFIG_MAPS, SECRETS
+from kubeio.resource import CONFIG_MAPS, SECRETS
 from kudo_reconciler.objects.cached_objects import ExistingObjects
 from kudo_reconciler.objects.run_context import ObjectKey
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kubeio.kinds import SERVICE_ACCOUNTS
+from kubeio.resource import SERVICE_ACCOUNTS
 from kubeio.types import JsonObject
 from kudo.api import bounds
 from tests.support import build

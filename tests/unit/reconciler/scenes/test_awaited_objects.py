@@ -4,8 +4,7 @@ import asyncio
 
 import pytest
 
-from kubeio.kinds import PODS
-from kubeio.resource import Resource
+from kubeio.resource import PODS, Resource
 from kubeio.types import JsonObject
 from kudo_reconciler.common.keys import INSTANCES as CHILDREN
 from kudo_reconciler.execution.steps import TaskRunner

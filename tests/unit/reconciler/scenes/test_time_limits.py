@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kubeio.kinds import DEPLOYMENTS
+from kubeio.resource import DEPLOYMENTS
 from kubeio.types import JsonObject
 from kudo_reconciler.common.keys import INSTANCES
 from tests.support import build

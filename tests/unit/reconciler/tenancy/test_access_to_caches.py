@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 
 import orjson
 
-from kubeio.kinds import PODS, STATEFUL_SETS
+from kubeio.resource import PODS, STATEFUL_SETS
 from kubeio.types import JsonObject
 from kudo.api.names import HERITAGE, LABEL_HERITAGE, LABEL_INSTANCE
 from kudo_reconciler.common.keys import INSTANCES

@@ -9,10 +9,10 @@ import orjson
 import pytest
 
 from kubeio.client import Client
-from kubeio.connection.identity import Identity
+from kubeio.connection.auth import Identity
 from kubeio.errors import Forbidden, ServerError
-from kubeio.kinds import CLUSTER_ROLES, DEPLOYMENTS, PODS
 from kubeio.leader_election.elector import NotLeading
+from kubeio.resource import CLUSTER_ROLES, DEPLOYMENTS, PODS
 from kubeio.types import JsonObject
 from kudo_reconciler.common.clock import loop_seconds
 from kudo_reconciler.tenancy.access import KEPT_SECONDS, AccessReviews

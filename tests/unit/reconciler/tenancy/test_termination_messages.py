@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from kubeio.kinds import PODS
-from kubeio.resource import Resource
+from kubeio.resource import PODS, Resource
 from kubeio.types import JsonObject
 from kudo.api.names import HERITAGE, LABEL_HERITAGE, LABEL_INSTANCE
 from tests.support.apiserver.controllers.workloads import Outcome

@@ -6,8 +6,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from kubeio.kinds import SERVICE_ACCOUNTS
-from kubeio.resource import Resource
+from kubeio.resource import SERVICE_ACCOUNTS, Resource
 from kubeio.types import JsonObject
 from tests.support.apiserver.controllers.workloads import Outcome
 from tests.unit.reconciler.scenes.scene import (

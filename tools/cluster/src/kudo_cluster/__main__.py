@@ -12,7 +12,7 @@ from pathlib import Path
 
 from kudo_cluster import progress, state
 from kudo_cluster.cluster import PROFILES, Cluster, kill
-from kudo_cluster.control_plane import kubeconfig, startup
+from kudo_cluster.control_plane import identities, startup
 from kudo_cluster.control_plane.api import health_problem
 from kudo_cluster.errors import ClusterError
 from kudo_cluster.layout import Layout
@@ -106,7 +106,7 @@ def up(options: argparse.Namespace) -> int:
         )
         cluster.detach()
         print(f"cluster {cluster.name} runs at {cluster.server}")
-    print(f"export KUBECONFIG={kubeconfig.path_of(directory, 'admin')}")
+    print(f"export KUBECONFIG={identities.path_of(directory, 'admin')}")
     return 0
 
 
@@ -207,7 +207,7 @@ def _parser() -> argparse.ArgumentParser:
     add("status", "show each process and its health", _STATUS)
     show = add("kubeconfig", "print the path of a kubeconfig", _KUBECONFIG)
     show.add_argument(
-        "--user", choices=kubeconfig.ROLES, default="admin", help="default: %(default)s"
+        "--user", choices=identities.ROLES, default="admin", help="default: %(default)s"
     )
     running = add("run", "run a cluster for another program", _RUN)
     add_profile(running)

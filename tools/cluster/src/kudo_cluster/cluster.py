@@ -20,14 +20,13 @@ from types import TracebackType
 from typing import Literal, Self, get_args
 
 from kudo_cluster import state
-from kudo_cluster.control_plane import kubeconfig, startup
+from kudo_cluster.control_plane import identities, startup
 from kudo_cluster.control_plane.components import Ports
-from kudo_cluster.control_plane.kubeconfig import Role
-from kudo_cluster.control_plane.pki import Authority
+from kudo_cluster.control_plane.identities import Authority, Role
 from kudo_cluster.control_plane.startup import Nodes, Startup
 from kudo_cluster.errors import ClusterError, PortTakenError
 from kudo_cluster.layout import Layout
-from kudo_cluster.node import needs, readiness, real, simulated
+from kudo_cluster.node import real, simulated
 from kudo_cluster.node.real import RealNode, sweep_cgroups
 from kudo_cluster.node.simulated import SimulatedNodes
 from kudo_cluster.processes.process import Supervision, wait_until_gone
@@ -74,7 +73,7 @@ class Cluster:
                 temporary directory is used, which is deleted with the cluster.
             name: in the kubeconfigs, as ``kudo-NAME``.
             profile: simulated nodes, or one real node, which needs root and the packages that
-                node/needs.py lists.
+                node/real.py lists.
             crds: file of CRDs to create first. The garbage collector looks for new kinds every 30
                 seconds only, and until then keeps the objects of deleted owners of such a kind.
             server_arguments: more arguments of kube-apiserver, such as ``--feature-gates=...``.
@@ -167,9 +166,9 @@ class Cluster:
 
     def kubeconfig(self, role: Role = "admin") -> Path:
         """Return the kubeconfig of an identity; raises ValueError for an unknown one."""
-        if role not in kubeconfig.ROLES:
-            raise ValueError(f"no identity {role!r}; choose one of {', '.join(kubeconfig.ROLES)}")
-        return kubeconfig.path_of(self.directory, role)
+        if role not in identities.ROLES:
+            raise ValueError(f"no identity {role!r}; choose one of {', '.join(identities.ROLES)}")
+        return identities.path_of(self.directory, role)
 
     def binary(self, name: str) -> Path:
         """Return the path of a program of this cluster, such as kubectl."""
@@ -182,7 +181,7 @@ class Cluster:
     @property
     def reconciler_user(self) -> str:
         """The user name in the reconciler's client certificate."""
-        return kubeconfig.IDENTITIES["reconciler"].user
+        return identities.IDENTITIES["reconciler"].user
 
     def serving_certificate(self, directory: Path, *hosts: str) -> tuple[Path, Path, bytes]:
         """Issue a certificate for a webhook that runs on this machine.
@@ -236,7 +235,7 @@ class Cluster:
         """
         if self._state.sandbox is not None:
             raise ClusterError(f"cluster {self.name} has a real node, which cannot be made unready")
-        readiness.set_ready(startup.setup_api(self._layout, self.server), name, ready=ready)
+        simulated.set_ready(startup.setup_api(self._layout, self.server), name, ready=ready)
 
     def remove(self) -> None:
         """Delete the files of a cluster that was stopped."""
@@ -277,7 +276,7 @@ def obtain(profile: Profile, progress: Progress) -> binaries.Binaries:
     """Find or build the programs of a profile; raises ClusterError if a requirement is missing."""
     if profile == "control-plane":
         return binaries.obtain(progress)
-    needs.check()
+    real.check()
     return binaries.obtain(progress, node=True).with_paths(real.installed())
 
 

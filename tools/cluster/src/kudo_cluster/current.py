@@ -20,8 +20,7 @@ from urllib.parse import urlsplit
 
 import yaml
 
-from kudo_cluster.control_plane.kubeconfig import Role
-from kudo_cluster.control_plane.pki import Authority, write_private
+from kudo_cluster.control_plane.identities import Authority, Role, write_private
 from kudo_cluster.errors import ClusterError
 from kudo_cluster.progress import Progress
 

@@ -19,9 +19,8 @@ from types import TracebackType
 from typing import Protocol, Self
 
 from kudo_cluster.control_plane.api import kubectl
-from kudo_cluster.control_plane.kubeconfig import Role
+from kudo_cluster.control_plane.identities import Role, write_private
 from kudo_cluster.control_plane.network import free_ports
-from kudo_cluster.control_plane.pki import write_private
 from kudo_cluster.errors import ClusterError
 from kudo_cluster.processes.process import Process, Supervision, wait_until_gone
 from kudo_cluster.progress import Progress, silent

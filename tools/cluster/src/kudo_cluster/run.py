@@ -31,7 +31,7 @@ from typing import Any
 
 from kudo_cluster import state
 from kudo_cluster.cluster import Cluster, Profile
-from kudo_cluster.control_plane import kubeconfig
+from kudo_cluster.control_plane import identities
 from kudo_cluster.errors import ClusterError
 from kudo_cluster.installation import Installation, Service
 from kudo_cluster.layout import Layout
@@ -125,7 +125,7 @@ class Session:
         return {
             "ready": {
                 "server": cluster.server,
-                "kubeconfigs": {role: str(cluster.kubeconfig(role)) for role in kubeconfig.ROLES},
+                "kubeconfigs": {role: str(cluster.kubeconfig(role)) for role in identities.ROLES},
                 "programs": [str(cluster.binary("kubectl").parent)],
                 "directory": str(cluster.directory),
             }

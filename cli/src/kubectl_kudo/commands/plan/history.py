@@ -23,9 +23,16 @@ from kubectl_kudo.reading.runs import (
     word_of,
 )
 from kubectl_kudo.session.arguments import INSTANCE, Args, Flag
-from kubectl_kudo.session.blocks import Block, Cell, Column, Mark, Node, Prose, Table, Tree
-from kubectl_kudo.session.cells import (
+from kubectl_kudo.session.blocks import (
     UNKNOWN,
+    Block,
+    Cell,
+    Column,
+    Mark,
+    Node,
+    Prose,
+    Table,
+    Tree,
     ago,
     cell,
     duration,

@@ -4,8 +4,7 @@ from kubectl_kudo.repositories.home import home_folder, load_settings
 from kubectl_kudo.repositories.repository import abandoned
 from kubectl_kudo.repositories.urls import shown_place, shown_url
 from kubectl_kudo.session.arguments import OUTPUT, Args, Flag
-from kubectl_kudo.session.blocks import Column, Table
-from kubectl_kudo.session.cells import printable
+from kubectl_kudo.session.blocks import Column, Table, printable
 from kubectl_kudo.session.command import Command
 from kubectl_kudo.session.errors import no_arguments
 from kubectl_kudo.session.output import check_format, one, show, talk

@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 from kubectl_kudo.commands.repo.index import index_of
 from kubectl_kudo.repositories.home import sha256
 from kubectl_kudo.session.arguments import Args, Flag
-from kubectl_kudo.session.cells import printable
+from kubectl_kudo.session.blocks import printable
 from kubectl_kudo.session.command import Command
 from kubectl_kudo.session.errors import CliError, UsageError
 from kubectl_kudo.session.output import say, talk

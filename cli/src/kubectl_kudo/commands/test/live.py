@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, TextIO
 
-from kubectl_kudo.session.cells import printable
+from kubectl_kudo.session.blocks import printable
 from kubectl_kudo.session.errors import CliError
 from kubectl_kudo.session.files import write_file
 from kubectl_kudo.session.screen import Line, LiveView, cut

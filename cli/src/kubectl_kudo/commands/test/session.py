@@ -37,13 +37,12 @@ from kudo_harness.checks.fields import check_fields
 from kudo_harness.checks.kinds import check_kinds, known_kinds
 from kudo_harness.findings import Findings, SuiteInvalid
 from kudo_harness.host import HarnessError
-from kudo_harness.local_cluster import RunningCluster, attached_logs
 from kudo_harness.planning.plan import Plan, Where
 from kudo_harness.report import SuiteResult, summary
 from kudo_harness.running.log import RunOptions
 from kudo_harness.running.run import run_suite
 from kudo_harness.running.waiting import Interruption, listening
-from kudo_harness.target import Target
+from kudo_harness.target import RunningCluster, Target, attached_logs
 from kudo_harness.watching import NO_FILES, State, Watched, changes, only, watched
 
 _PLUGIN: Final = "kubectl-kudo"

@@ -11,9 +11,10 @@ import importlib
 from collections.abc import Iterator, Mapping
 from typing import Final, Literal
 
+from gotemplate.golang import layouts
 from gotemplate.types.signature import Function, from_callable
 
-__all__ = ["CHANGING", "FAMILIES", "Function", "Policy", "from_callable", "table"]
+__all__ = ["CHANGING", "FAMILIES", "Function", "Policy", "from_callable", "preload", "table"]
 
 Policy = Literal["operator", "sprig"]
 
@@ -35,12 +36,10 @@ FAMILIES: Final[Mapping[str, str]] = {
         "dict get set unset hasKey pluck keys values pick omit dig deepCopy mustDeepCopy merge "
         "mustMerge mergeOverwrite mustMergeOverwrite"
     ),
-    "documents": (
+    "encoding": (
+        "b64enc b64dec b32enc b32dec sha1sum sha256sum sha512sum adler32sum urlParse urlJoin "
         "toJson mustToJson toPrettyJson mustToPrettyJson toRawJson mustToRawJson fromJson "
         "mustFromJson toYaml fromYaml"
-    ),
-    "encoding": (
-        "b64enc b64dec b32enc b32dec sha1sum sha256sum sha512sum adler32sum urlParse urlJoin"
     ),
     "floats": "addf add1f subf mulf divf maxf minf floor ceil round",
     "case": "upper lower title untitle swapcase initials nospace abbrev abbrevboth wrap wrapWith",
@@ -76,6 +75,17 @@ FAMILIES: Final[Mapping[str, str]] = {
 
 # The family that the operator policy takes away.
 _HOST: Final = "host"
+
+# Libraries that functions import at their first call.
+_LATE: Final = (
+    "bcrypt",
+    "cryptography.hazmat.backends.openssl.backend",
+    "cryptography.hazmat.primitives.ciphers.modes",
+    "gotemplate.golang.regex",
+    "gotemplate.types.constraints",
+    "gotemplate.types.certificates",
+    "zoneinfo",
+)
 
 # Names that change the map they are given.
 CHANGING: Final = frozenset(
@@ -113,3 +123,10 @@ def table(policy: Policy) -> Mapping[str, Function]:
     if policy == "operator":
         return _Table({family: names for family, names in FAMILIES.items() if family != _HOST})
     return _Table(FAMILIES)
+
+
+def preload() -> None:
+    """Import every library and read the time zones, for a process that can open no files later."""
+    for module in (*_LATE, *(f"{__name__}.{family}" for family in FAMILIES)):
+        importlib.import_module(module)
+    layouts.preload_zones()

@@ -1,6 +1,9 @@
-"""Sprig's encodings, checksums and functions on URLs.
+"""Sprig's encodings, checksums and functions on URLs and JSON, with `toYaml` and `fromYaml`.
 
-Decoding invalid input returns the text of Go's error instead of raising one.
+Operators expect the last two beside Sprig's. Decoding invalid input returns the text of Go's error
+instead of raising one. The names of JSON and YAML without `must` swallow errors: what cannot be
+written is "", what cannot be read is nil or as much of it as could be read. Their writers recurse,
+so a value is measured before it is written.
 """
 
 import base64
@@ -13,10 +16,14 @@ from dataclasses import replace
 from typing import Final
 
 from gotemplate.errors import FunctionError
+from gotemplate.functions.lists import measure
 from gotemplate.functions.reflection import kind_name
 from gotemplate.golang import gourl
+from gotemplate.golang.gojson import JsonError, Writer, read
 from gotemplate.golang.values import from_bytes, to_bytes
-from gotemplate.types.signature import MAP, STRING, Function
+from gotemplate.rendering import Rendering
+from gotemplate.types.signature import ANY, MAP, STRING, Function
+from goyaml import YamlError, dump, load
 
 _BASE64: Final = re.compile(rb"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?")
 _DIGITS: Final = re.compile(rb"[A-Za-z0-9+/\r\n]*")
@@ -25,6 +32,10 @@ _GROUP32: Final = 8
 # Digits in a padded last group of base32 that hold whole bytes.
 _PADDED: Final = frozenset({2, 4, 5, 7})
 _FEWEST_DIGITS: Final = 2
+
+_COMPACT: Final = Writer()
+_PRETTY: Final = Writer(indent=True)
+_RAW: Final = Writer(html=False)
 
 
 def b64enc(text: str) -> str:
@@ -182,6 +193,77 @@ def _userinfo(text: str) -> str | None:
         raise FunctionError(f"unable to parse userinfo in dict: {error}") from error
 
 
+def _must_write(writer: Writer) -> Callable[[Rendering, object], str]:
+    def write(run: Rendering, value: object) -> str:
+        measure(run, value)
+        try:
+            return writer.write(value)
+        except ValueError as error:
+            raise FunctionError(str(error)) from error
+
+    return write
+
+
+def _write(writer: Writer) -> Callable[[Rendering, object], str]:
+    def write(run: Rendering, value: object) -> str:
+        measure(run, value)
+        try:
+            return writer.write(value)
+        except ValueError:
+            return ""
+
+    return write
+
+
+def must_from_json(run: Rendering, text: str) -> object:
+    """Read a JSON text; every number is a float.
+
+    Raises:
+        FunctionError: the text is not JSON.
+    """
+    run.charge(len(text) >> 2)
+    try:
+        return read(text, run.limits.value_depth)
+    except JsonError as error:
+        raise FunctionError(str(error)) from error
+
+
+def from_json(run: Rendering, text: str) -> object:
+    """Read a JSON text; nil if it is not JSON."""
+    run.charge(len(text) >> 2)
+    try:
+        return read(text, run.limits.value_depth)
+    except JsonError as error:
+        return error.value
+
+
+def to_yaml(run: Rendering, value: object) -> str:
+    """Write a value as YAML in block style, with a newline at the end.
+
+    Raises:
+        LimitError: the value is deeper or larger than the limits allow.
+        FunctionError: YAML cannot hold it.
+    """
+    measure(run, value)
+    try:
+        return dump(value)
+    except (TypeError, ValueError) as error:
+        raise FunctionError(str(error)) from error
+
+
+def from_yaml(run: Rendering, text: str) -> object:
+    """Read a YAML document; integers stay integers.
+
+    Raises:
+        FunctionError: the text is not YAML, or exceeds the reader's limits.
+    """
+    run.charge(len(text) >> 2)
+    try:
+        return load(text)
+    except YamlError as error:
+        raise FunctionError(str(error)) from error
+
+
 FUNCTIONS: Final = (
     Function("b64enc", b64enc, (STRING,)),
     Function("b64dec", b64dec, (STRING,)),
@@ -193,4 +275,14 @@ FUNCTIONS: Final = (
     Function("adler32sum", adler32sum, (STRING,)),
     Function("urlParse", url_parse, (STRING,)),
     Function("urlJoin", url_join, (MAP,)),
+    Function("toJson", _write(_COMPACT), (ANY,), uses_rendering=True),
+    Function("mustToJson", _must_write(_COMPACT), (ANY,), uses_rendering=True),
+    Function("toPrettyJson", _write(_PRETTY), (ANY,), uses_rendering=True),
+    Function("mustToPrettyJson", _must_write(_PRETTY), (ANY,), uses_rendering=True),
+    Function("toRawJson", _must_write(_RAW), (ANY,), uses_rendering=True),
+    Function("mustToRawJson", _must_write(_RAW), (ANY,), uses_rendering=True),
+    Function("fromJson", from_json, (STRING,), uses_rendering=True),
+    Function("mustFromJson", must_from_json, (STRING,), uses_rendering=True),
+    Function("toYaml", to_yaml, (ANY,), uses_rendering=True),
+    Function("fromYaml", from_yaml, (STRING,), uses_rendering=True),
 )

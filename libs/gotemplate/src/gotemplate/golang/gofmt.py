@@ -13,8 +13,15 @@ from operator import itemgetter
 from typing import Final
 
 from gotemplate.errors import LimitError
-from gotemplate.golang.gofloat import sharpen, with_verb
-from gotemplate.golang.literals import INT_MAX, INT_MIN, can_backquote, quote, quote_rune
+from gotemplate.golang.literals import (
+    INT_MAX,
+    INT_MIN,
+    can_backquote,
+    quote,
+    quote_rune,
+    sharpen,
+    with_verb,
+)
 from gotemplate.golang.values import Kind, Uint8, Uint64, kind_of, own_text, to_bytes, type_name
 from gotemplate.rendering import Limits, Rendering
 from goyaml import format_float

@@ -13,8 +13,7 @@ from typing import Final
 from kubeio.client import Client
 from kubeio.discovery import Discovery
 from kubeio.errors import KubeError, NotFound
-from kubeio.kinds import EVENTS, PODS, REPLICA_SETS, SECRETS
-from kubeio.resource import Resource
+from kubeio.resource import EVENTS, PODS, REPLICA_SETS, SECRETS, Resource
 from kubeio.types import JsonObject, Transform
 from kudo.api import names
 from kudo.api.known_secrets import KnownValues

@@ -17,8 +17,7 @@ from typing import Any, Final
 from kubeio.client import Client
 from kubeio.discovery import Discovery
 from kubeio.errors import ApiError, Conflict, NotFound
-from kubeio.kinds import CONFIG_MAPS, NAMESPACES, PODS
-from kubeio.resource import Resource
+from kubeio.resource import CONFIG_MAPS, NAMESPACES, PODS, Resource
 from kudo_harness.host import HarnessError
 from kudo_harness.suite import RefuseWrites
 

@@ -7,8 +7,9 @@ from kudo_harness.report.result import (
     FolderResult,
     StepResult,
     SuiteResult,
+    log_line,
+    summary,
 )
-from kudo_harness.report.summary import log_line, summary
 
 __all__ = [
     "CaseResult",

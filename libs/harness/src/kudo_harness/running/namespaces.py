@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from kubeio.client import Client
 from kubeio.errors import AlreadyExists, Forbidden, KubeError
-from kubeio.kinds import EVENTS, NAMESPACES, SERVICE_ACCOUNTS
+from kubeio.resource import EVENTS, NAMESPACES, SERVICE_ACCOUNTS
 from kubeio.types import JsonObject
 from kudo.api.task_errors import cause_in
 from kudo_harness.running.clusters import Cluster

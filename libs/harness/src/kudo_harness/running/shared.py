@@ -6,7 +6,6 @@ from pathlib import Path
 
 from kudo_harness.commands import CommandInvalid, Context, Process, process_of
 from kudo_harness.host import HarnessError
-from kudo_harness.local_cluster import RunningCluster
 from kudo_harness.planning.plan import Action, Plan, PlannedCommand
 from kudo_harness.report import Failure
 from kudo_harness.running.cleanup import Cleanup
@@ -16,7 +15,7 @@ from kudo_harness.running.namespaces import Namespaces
 from kudo_harness.running.processes import Processes
 from kudo_harness.running.record import Record
 from kudo_harness.suite import Suite
-from kudo_harness.target import Target
+from kudo_harness.target import RunningCluster, Target
 
 _SHOWN = 200
 """Characters of a command in a message."""

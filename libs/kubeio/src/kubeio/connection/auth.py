@@ -1,7 +1,9 @@
-"""Credentials: the Authorization header, and its refresh after a 401.
+"""Credentials and impersonation: the headers that say who sends a request.
 
-Invariants: no secret appears in a ``repr`` or in an error; calls that were rejected with the same
-credential refresh it once, together. Client certificates are part of the TLS context (`tls`).
+Invariants: an identity is validated when it is created, so text of a tenant can neither add a
+header nor name another account. No secret appears in a ``repr`` or in an error; calls that were
+rejected with the same credential refresh it once, together. Client certificates are part of the TLS
+context (`tls`).
 """
 
 import asyncio
@@ -10,17 +12,92 @@ import logging
 import re
 import time
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final, Protocol, Self
 
 from kubeio.errors import ConfigError
+from kubeio.names import is_label, is_subdomain
+
+Headers = tuple[tuple[str, str], ...]
+"""Names and values of HTTP headers; a name may be repeated."""
+
+_PREFIX: Final = "impersonate-"
+_VALUE: Final = re.compile(r"[!-~](?:[ -~]*[!-~])?")
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """A user and its groups, for impersonation.
+
+    The credential of the client needs the verb ``impersonate`` on the user and on each group.
+
+    Attributes:
+        user: Name of the user.
+        groups: Names of its groups; the API server adds ``system:authenticated``.
+
+    Raises:
+        ValueError: a name is empty, has characters other than printable ASCII, or begins or ends
+            with a space; HTTP headers cannot carry it unchanged.
+    """
+
+    user: str
+    groups: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        _check("user", self.user, _is_header_value)
+        for group in self.groups:
+            _check("group", group, _is_header_value)
+
+    @classmethod
+    def service_account(cls, namespace: str, name: str) -> Self:
+        """Return the identity of a service account.
+
+        It has no groups: the API server adds those of a service account. Groups that are sent need
+        the right to impersonate groups, which no namespace bounds.
+
+        Raises:
+            ValueError: a name is not valid for a namespace or for a service account.
+        """
+        _check("namespace", namespace, is_label)
+        _check("service account", name, is_subdomain)
+        return cls(f"system:serviceaccount:{namespace}:{name}")
+
+    @property
+    def headers(self) -> Headers:
+        """Return the headers that make the API server act as this identity."""
+        groups = (("Impersonate-Group", group) for group in self.groups)
+        return (("Impersonate-User", self.user), *groups)
+
+
+def impersonating(headers: Headers, identity: Identity | None) -> Headers:
+    """Return `headers` with the impersonation of `identity` in place of theirs.
+
+    None returns them unchanged.
+    """
+    if identity is None:
+        return headers
+    # A group, uid or extra of another user that stays would give its rights to this identity.
+    others = (header for header in headers if not header[0].lower().startswith(_PREFIX))
+    return (*others, *identity.headers)
+
+
+def _is_header_value(text: str) -> bool:
+    return _VALUE.fullmatch(text) is not None
+
+
+def _check(what: str, text: str, is_valid: Callable[[str], bool]) -> None:
+    if not is_valid(text):
+        # Cut to 40 characters: the text may come from an object of a tenant.
+        raise ValueError(f"identity: {text[:40]!r} cannot be the name of a {what}")
+
 
 log = logging.getLogger(__name__)
 
 RENEW_AFTER: Final = 60.0
 """Seconds; the kubelet renews bound tokens long before they expire."""
 
-_VALUE: Final = re.compile(r"[ -~]*")
+_AUTHORIZATION: Final = re.compile(r"[ -~]*")
 
 Obtain = Callable[[bool], Awaitable[str | None]]
 """Returns the value of the header, None for a client certificate. It is called with True after a
@@ -125,7 +202,7 @@ class RenewedAuth:
             value = await self._obtain(fresh)
         finally:
             self._asked += 1
-        if value is not None and _VALUE.fullmatch(value) is None:
+        if value is not None and _AUTHORIZATION.fullmatch(value) is None:
             problem = "the credential holds a line break or characters beyond ASCII"
             raise ConfigError(problem, source=self._source)
         self._asked_at = self._clock()

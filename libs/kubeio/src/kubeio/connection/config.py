@@ -16,9 +16,8 @@ from pathlib import Path
 from ssl import SSLContext
 from typing import TYPE_CHECKING, Self
 
-from kubeio.connection.auth import Auth, RenewedAuth, StaticAuth, token_file
+from kubeio.connection.auth import Auth, Identity, RenewedAuth, StaticAuth, token_file
 from kubeio.connection.context import Context
-from kubeio.connection.identity import Identity
 from kubeio.connection.kubeconfig import document, read_kubeconfig
 from kubeio.connection.tls import Pem, Tls
 from kubeio.errors import ConfigError

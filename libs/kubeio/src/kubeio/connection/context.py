@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final, Self
 from urllib.parse import urlsplit
 
-from kubeio.connection.identity import Headers
+from kubeio.connection.auth import Headers
 from kubeio.connection.kubeconfig import Entry, Kubeconfig
 from kubeio.connection.tls import Tls, proxy_from_environment
 from kubeio.errors import ConfigError

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final, Literal, NamedTuple, Protocol
 
-from kubeio.connection.identity import Headers
+from kubeio.connection.auth import Headers
 from kubeio.errors import ConnectionLost
 from kubeio.types import Json
 

@@ -21,10 +21,10 @@ from urllib.parse import urlencode
 
 import orjson
 
+from kubeio.connection.auth import Headers
 from kubeio.connection.config import ClusterConfig
 from kubeio.connection.http.errors import CannotConnect, HttpError, NoWebSocket
 from kubeio.connection.http.exchange import Address, HttpResponse, HttpSession, Request
-from kubeio.connection.identity import Headers
 from kubeio.connection.round_tripper import Call, OnRequest, ServerDate, WarningSink, observed
 from kubeio.connection.tracing import TracedSession, Tracer
 from kubeio.errors import ApiError, ConnectionLost, error_from_response

@@ -15,9 +15,8 @@ from datetime import datetime
 from typing import Protocol
 
 from kubeio.errors import Conflict, Forbidden, KubeError, NotFound
-from kubeio.kinds import LEASES
 from kubeio.leader_election.lease import JITTER, LeaseTimes, Record, Term, claimed, released
-from kubeio.resource import Resource
+from kubeio.resource import LEASES, Resource
 from kubeio.types import JsonObject
 
 log = logging.getLogger(__name__)

@@ -6,7 +6,7 @@ from kudo.admission.change import Change
 from kudo.api import NO_PLAN_TO_RETRY, NO_RUN_TO_RETRY
 from kudo.api.problems import Problem, listed, parameter_field, shown, shown_name
 from kudo.api.times import DurationError, seconds_of
-from kudo.parameters.check import check_value, missing_required
+from kudo.parameters.values import check_value, missing_required
 from kudo.plans.runs.upgrades import operator_problems, unknown_hint
 
 

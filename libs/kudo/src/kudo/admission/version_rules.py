@@ -15,9 +15,8 @@ from kudo.api import OperatorVersion, Plan, Task
 from kudo.api.names import PLAN_DEPLOY, PLAN_UPDATE, PLAN_UPGRADE
 from kudo.api.problems import Problem, first_problems, listed, shown_name
 from kudo.api.task_kinds import FatalTaskError, check_task, kind_of, templates_of
-from kudo.parameters.check import check_value
 from kudo.parameters.types import is_container
-from kudo.parameters.values import FullReader
+from kudo.parameters.values import FullReader, check_value
 from kudo.plans.declaration import check_plan
 from kudo.plans.execution import InvalidLimits, limits_of
 from kudo.tasks.pipe import pipes

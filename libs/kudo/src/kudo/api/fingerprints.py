@@ -1,10 +1,18 @@
-"""Fingerprints of parameter values: they show changes, and reveal no secret."""
+"""Fingerprints of parameter values and applied objects: they show changes, and reveal no secret.
+
+Digests of objects are read by whoever may read Inventories. A Secret may hold a short password that
+a digest without a key would give away to guessing; hence the key of the installation, and no digest
+without.
+"""
 
 import hashlib
+import hmac
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import orjson
+
+from kudo.api.known_secrets import is_secret
 
 # Hex digits kept of the SHA-256: 64 bits tell a changed value from the same one.
 _LENGTH = 16
@@ -27,3 +35,35 @@ def fingerprints(parameters: Mapping[str, str]) -> dict[str, str]:
 
 def _prefix(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:_LENGTH]
+
+
+DIGITS: Final = 32
+"""Hexadecimal digits of a digest: 128 bits."""
+MOST_BYTES: Final = 1536 * 1024
+"""Of the JSON of an object with a digest; etcd takes no larger one, unless it is told to."""
+_SORTED_KEYS: Final = 20_000
+"""So many keys are sorted in 4 ms; the 150,000 that a document can have would take 50."""
+
+
+def digest_of(obj: dict[str, Any], key: bytes | None) -> str:
+    """Return the digest of an object, whatever the order of its members.
+
+    It takes up to 6 ms for an object that can be stored, on the event loop. Of one with more than
+    20,000 keys the order counts, which is that of its template.
+
+    Args:
+        obj: As its template gives it, without what KUDO adds: that changes with each run.
+        key: Of the installation; None or empty if it has none.
+
+    Returns:
+        Empty for a Secret if there is no key, and for an object that is too large to be stored.
+    """
+    content = orjson.dumps(obj)
+    if len(content) > MOST_BYTES:
+        return ""
+    # Each key is followed by these; in a text they may be, too.
+    if content.count(b'":') <= _SORTED_KEYS:
+        content = orjson.dumps(obj, option=orjson.OPT_SORT_KEYS)
+    if not is_secret(obj):
+        return hashlib.sha256(content).hexdigest()[:DIGITS]
+    return hmac.digest(key, content, "sha256").hex()[:DIGITS] if key else ""

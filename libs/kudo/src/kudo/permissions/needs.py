@@ -17,9 +17,9 @@ from kudo.objects.health import has_pods
 from kudo.objects.inventory.orphans import may_be_pruned, prunes
 from kudo.objects.sharing import goes_with_instance
 from kudo.parameters.sources import parse_parameter_file
-from kudo.permissions.grants import RBAC, add_grants
 from kudo.permissions.kinds import named_in
 from kudo.permissions.model import Kind, Need, Needs, Rule, Served, is_kind, plain
+from kudo.permissions.rights import RBAC, add_grants
 from kudo.tasks.kudo_operator import Child, VersionKey, child_of
 from kudo.tasks.pipe import read_pod
 from kudo.tasks.rendering import Engine, read_objects, render_named, variables

@@ -16,8 +16,8 @@ from kudo.packages.location import Located, PackedLocation, is_path
 from kudo.packages.model import Package, PackageParameter
 from kudo.packages.resolution import Resolution, resolve
 from kudo.packages.source import Source
-from kudo.parameters.check import check_value
 from kudo.parameters.sources import parse_parameter_file
+from kudo.parameters.values import check_value
 from kudo.tasks.template_lines import template_line
 from kudo.verification.checks import located, verify
 from kudo.verification.finding import (

@@ -15,10 +15,10 @@ from kudo.api.problems import InvalidInput, shown_name
 from kudo.packages.files import PARAMETERS_FILE
 from kudo.packages.model import Package, PackageParameter
 from kudo.packages.source import source_of
-from kudo.parameters.check import check_value
 from kudo.parameters.sources import go_text, to_text
 from kudo.parameters.template import template_values
 from kudo.parameters.types import TYPES, ValueType, is_container
+from kudo.parameters.values import check_value
 from kudo.verification.finding import Edit, Finding, at_group, at_parameter, error, tolerated
 from kudo.verification.operator import repeated
 

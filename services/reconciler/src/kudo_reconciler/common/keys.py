@@ -2,8 +2,7 @@
 
 from typing import Final, NamedTuple
 
-from kubeio.kinds import DAEMON_SETS, DEPLOYMENTS, PODS, REPLICA_SETS, STATEFUL_SETS
-from kubeio.resource import Resource
+from kubeio.resource import DAEMON_SETS, DEPLOYMENTS, PODS, REPLICA_SETS, STATEFUL_SETS, Resource
 from kudo.api import Instance, names
 
 

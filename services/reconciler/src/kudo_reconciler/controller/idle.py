@@ -11,7 +11,7 @@ from itertools import chain
 from typing import Final
 
 from kubeio.client import Client
-from kubeio.connection.identity import Identity
+from kubeio.connection.auth import Identity
 from kubeio.errors import Forbidden, KubeError
 from kubeio.leader_election.elector import NotLeading
 from kubeio.resource import Resource

@@ -4,7 +4,7 @@ Invariants: a key that is added while it is being reconciled is requeued once it
 key waits at most once, however often it is added; a failing key backs off without slowing others,
 and related events (`nudge`) do not shorten its backoff; namespaces are served round-robin, none of
 them occupies more than its share of the workers, and within one, Instances with a run in progress
-come first (see `workers.fair_queue`).
+come first (see `workers.queue`).
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from typing import Protocol
 
 from kubeio.backoff import Backoff
 from kudo_reconciler.common.keys import Key
-from workers.fair_queue import FairQueue, Usage
+from workers.queue import FairQueue, Usage
 
 _BASE_SECONDS = 0.25
 _CAP_SECONDS = 60.0

@@ -14,10 +14,10 @@ from typing import Literal
 from kubeio.backoff import Backoff
 from kudo.api.identity import InstanceIdentity
 from kudo_reconciler.common.clock import loop_seconds
-from kudo_reconciler.common.fairness import USUAL, Fairness
+from kudo_reconciler.common.concurrency import USUAL, Fairness
 from kudo_reconciler.common.keys import Key
 from serving.namespaces import Tally
-from workers.fair_queue import FairQueue, Usage
+from workers.queue import FairQueue, Usage
 
 _LAST_DELAY = 0.2
 """In seconds, once the queue is closed."""

@@ -30,17 +30,16 @@ from kubeio.errors import (
     ServerError,
     TooManyRequests,
 )
-from kubeio.kinds import EVENTS
 from kubeio.names import MAX_SUBDOMAIN, is_subdomain
+from kubeio.resource import EVENTS
 from kudo.api import ExecutionStatus, Instance, JsonObject, names
 from kudo.api.identity import InstanceIdentity, identity
 from kudo.api.problems import abridged
 from kudo.api.times import rfc3339
 from kudo.plans.runs.history import EndedRun, ended_since
 from kudo_reconciler.common.clock import Clock, loop_seconds
-from kudo_reconciler.common.concurrency import paced
+from kudo_reconciler.common.concurrency import USUAL, Fairness, paced
 from kudo_reconciler.common.errors import described
-from kudo_reconciler.common.fairness import USUAL, Fairness
 from kudo_reconciler.common.keys import Key, key_of
 from kudo_reconciler.events.queue import Event, EventQueue, EventsWritten, Severity, Waiting
 from kudo_reconciler.metrics.metrics import Metrics

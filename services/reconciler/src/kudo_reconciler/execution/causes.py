@@ -11,7 +11,7 @@ from typing import Final
 
 from kubeio.client import Client
 from kubeio.errors import ApiError, ConnectionLost
-from kubeio.kinds import DEPLOYMENTS, PODS, REPLICA_SETS
+from kubeio.resource import DEPLOYMENTS, PODS, REPLICA_SETS
 from kudo.api import JsonObject
 from kudo.objects.health import (
     cause_of,

@@ -20,11 +20,11 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Generic, TypeVar
 
 from kudo_reconciler.common.clock import loop_seconds
-from kudo_reconciler.common.fairness import USUAL, Fairness
+from kudo_reconciler.common.concurrency import USUAL, Fairness
 from kudo_reconciler.common.keys import Key
 from serving.namespaces import Measure
 from serving.settings import Share
-from workers.fair_queue import FairQueue, Usage
+from workers.queue import FairQueue, Usage
 
 _QUICK_SECONDS: Final = 1.0
 """An operation takes a few requests of milliseconds; one that hangs takes ten times this."""

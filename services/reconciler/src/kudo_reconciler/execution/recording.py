@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 from kubeio.errors import Forbidden
 from kubeio.resource import Resource
 from kudo.api import ExecutionStatus, JsonObject, Task, bounds, names
+from kudo.api.fingerprints import digest_of
 from kudo.api.task_kinds import FatalTaskError, TaskError, TransientTaskError
-from kudo.objects.inventory.digest import digest_of
 from kudo.objects.inventory.record import Entry
 from kudo.objects.policies import is_only_created, is_retained
 from kudo.plans.execution import StepRef, step_of, step_status, steps_of
-from kudo.plans.execution.when import has_conditions
+from kudo.plans.execution.decision import has_conditions
 from kudo.tasks.rendering import Manifest
 from kudo_reconciler.common.concurrency import FEW_AT_ONCE, paced
 from kudo_reconciler.common.keys import INVENTORIES

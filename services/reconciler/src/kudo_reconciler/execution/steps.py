@@ -14,14 +14,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from kubeio.connection.identity import Identity
+from kubeio.connection.auth import Identity
 from kubeio.errors import Forbidden, InvalidPath, KubeError
 from kubeio.leader_election.elector import NotLeading
 from kudo.api import ExecutionStatus
 from kudo.api.task_kinds import FatalTaskError, TaskError, TaskPath, TransientTaskError, check_task
 from kudo.objects.api_errors import advice
 from kudo.plans.execution import StepOutcome, TaskOutcome
-from kudo.plans.execution.when import undecided
+from kudo.plans.execution.decision import undecided
 from kudo_reconciler.common.concurrency import FEW_AT_ONCE, paced
 from kudo_reconciler.common.errors import Outdated, Superseded, Suspended, described, fault_text
 from kudo_reconciler.execution.task_context import StepContext, TaskContext, TaskResult

@@ -6,7 +6,7 @@ from hashlib import sha256
 from typing import Any, Final
 
 from kubeio.client import Client
-from kubeio.connection.identity import Identity
+from kubeio.connection.auth import Identity
 from kubeio.resource import Resource
 from kudo.api import (
     ExecutionStatus,
@@ -35,7 +35,7 @@ from kudo.plans.execution import (
     step_of,
     steps_of,
 )
-from kudo.plans.execution.when import instance_value
+from kudo.plans.execution.decision import instance_value
 from kudo.tasks.kudo_operator import Child
 from kudo.tasks.rendering import Manifest, variables
 from kudo_reconciler.common.keys import Key

@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from kubeio.errors import ApiError, ConnectionLost
-from kubeio.kinds import CONFIG_MAPS, SECRETS
-from kubeio.resource import Resource
+from kubeio.resource import CONFIG_MAPS, SECRETS, Resource
 from kudo.api import JsonObject, names
 from kudo.api.task_kinds import TransientTaskError
 from kudo.objects.dependency_hash import (

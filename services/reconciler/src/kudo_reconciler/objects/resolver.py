@@ -11,8 +11,7 @@ from typing import Final, Literal, TypeVar
 
 from kubeio.discovery import Discovery
 from kubeio.errors import ApiError, ConnectionLost, UnknownKind
-from kubeio.kinds import CRDS
-from kubeio.resource import Resource, split_api_version
+from kubeio.resource import CRDS, Resource, split_api_version
 from kudo.api import JsonObject
 from kudo.api.task_kinds import FatalTaskError, TransientTaskError
 from kudo.objects.enrichment import Origin, enrich

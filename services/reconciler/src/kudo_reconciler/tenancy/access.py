@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from kubeio.client import Client
-from kubeio.connection.identity import Identity
+from kubeio.connection.auth import Identity
 from kubeio.errors import Forbidden, KubeError, TooManyRequests
 from kubeio.leader_election.elector import NotLeading
 from kubeio.resource import Resource

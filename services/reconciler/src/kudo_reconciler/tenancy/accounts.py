@@ -17,11 +17,10 @@ from typing import Final
 
 from kubeio.cache.informer import Informer
 from kubeio.client import Client
-from kubeio.connection.identity import Identity
+from kubeio.connection.auth import Identity
 from kubeio.errors import Forbidden, KubeError, NotFound
-from kubeio.kinds import NAMESPACES, SERVICE_ACCOUNTS
 from kubeio.names import is_subdomain
-from kubeio.resource import Resource
+from kubeio.resource import NAMESPACES, SERVICE_ACCOUNTS, Resource
 from kubeio.types import JsonObject
 from kudo.admission.tenancy import Tenancy, account_of, is_reserved
 from kudo.api import Instance

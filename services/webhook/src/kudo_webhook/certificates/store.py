@@ -16,8 +16,7 @@ from typing import Protocol
 
 from kubeio import jsonpatch
 from kubeio.errors import Conflict, Invalid, NotFound
-from kubeio.kinds import MUTATING_WEBHOOKS, SECRETS, VALIDATING_WEBHOOKS
-from kubeio.resource import Resource
+from kubeio.resource import MUTATING_WEBHOOKS, SECRETS, VALIDATING_WEBHOOKS, Resource
 from kubeio.types import JsonObject
 from kudo_webhook.certificates.authority import Damaged, Pair, pem
 from kudo_webhook.certificates.due import Trust, read_bundle, write_bundle

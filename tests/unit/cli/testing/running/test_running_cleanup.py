@@ -4,7 +4,7 @@ import asyncio
 from pathlib import Path
 
 from kubeio import jsonpatch
-from kubeio.kinds import CLUSTER_ROLES, NAMESPACES
+from kubeio.resource import CLUSTER_ROLES, NAMESPACES
 from kubeio.types import JsonObject
 from kudo_harness.running.cleanup import Cleanup
 from kudo_harness.running.clusters import Cluster, Clusters

@@ -4,7 +4,7 @@ import textwrap
 from pathlib import Path
 
 from kubectl_kudo.commands.test.host import HOST
-from kubeio.kinds import CONFIG_MAPS, NAMESPACES, PODS
+from kubeio.resource import CONFIG_MAPS, NAMESPACES, PODS
 from kudo_harness.faults.step_faults import StepFaults
 from kudo_harness.suite import Fault, SuiteRequest, load_suite
 from kudo_harness.target import Target

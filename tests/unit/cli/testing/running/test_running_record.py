@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kubeio.kinds import CLUSTER_ROLES, CONFIG_MAPS, NAMESPACES
+from kubeio.resource import CLUSTER_ROLES, CONFIG_MAPS, NAMESPACES
 from kudo_harness.running.cleanup import tell_left
 from kudo_harness.running.record import NAME, Record, read_record
 

@@ -5,7 +5,7 @@ import datetime as dt
 import pytest
 
 from kubeio.errors import Forbidden
-from kubeio.kinds import MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS
+from kubeio.resource import MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS
 from kudo_webhook.certificates.authority import new_authority, new_leaf, pem, serving_names
 from kudo_webhook.certificates.due import desired, read_bundle, write_bundle
 from kudo_webhook.retry import LostRace

@@ -12,8 +12,7 @@ from collections.abc import Coroutine, Generator, Sequence
 from dataclasses import dataclass, field
 
 from kubeio.errors import Conflict, Invalid, KubeError, NotFound
-from kubeio.kinds import MUTATING_WEBHOOKS, SECRETS, VALIDATING_WEBHOOKS
-from kubeio.resource import Resource, name_of
+from kubeio.resource import MUTATING_WEBHOOKS, SECRETS, VALIDATING_WEBHOOKS, Resource, name_of
 from kubeio.types import Json, JsonObject, copy_json
 from kudo_webhook.certificates.authority import (
     Damaged,

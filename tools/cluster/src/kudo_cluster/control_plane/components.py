@@ -8,7 +8,7 @@ is no leader election, and client limits are high.
 from dataclasses import dataclass, fields
 from pathlib import Path
 
-from kudo_cluster.control_plane.kubeconfig import path_of
+from kudo_cluster.control_plane.identities import path_of
 from kudo_cluster.control_plane.network import LOOPBACK, Network, free_ports, service_of_the_server
 from kudo_cluster.layout import Layout
 

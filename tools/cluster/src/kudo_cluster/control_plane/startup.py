@@ -13,11 +13,11 @@ from typing import Any, Protocol
 
 import yaml
 
-from kudo_cluster.control_plane import components, kubeconfig
+from kudo_cluster.control_plane import components, identities
 from kudo_cluster.control_plane.api import Api, health_problem
 from kudo_cluster.control_plane.components import Component, Ports
+from kudo_cluster.control_plane.identities import Authority, signing_key, write_private
 from kudo_cluster.control_plane.network import Network
-from kudo_cluster.control_plane.pki import Authority, signing_key, write_private
 from kudo_cluster.errors import ApiError, ClusterError, PortTakenError, StartError
 from kudo_cluster.layout import Layout
 from kudo_cluster.processes.process import Process, Supervision
@@ -70,7 +70,7 @@ def prepare(layout: Layout, ports: Ports, network: Network, *, name: str) -> str
     write_private(layout.pki / "service-account.key", private)
     (layout.pki / "service-account.pub").write_bytes(public)
     server = f"https://{network.server}:{ports.apiserver}"
-    kubeconfig.write_all(layout.root, cluster=name, server=server, authority=authority)
+    identities.write_kubeconfigs(layout.root, cluster=name, server=server, authority=authority)
     return server
 
 

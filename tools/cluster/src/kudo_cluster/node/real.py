@@ -1,35 +1,88 @@
 """A real node: containerd, kubelet, kube-proxy and CoreDNS, in namespaces of their own.
 
-The control plane runs on this machine, outside of the namespaces. A veth pair connects both: the
-machine reaches pods and ClusterIPs, and pods reach the API server but nothing beyond this machine.
-
-CoreDNS listens on the node's address instead of a ClusterIP, so it needs neither kube-proxy nor a
-pod. It answers for Services, for pods of headless Services by their hostnames, and for addresses of
-pods. Names outside of the cluster do not exist.
+It needs root, and Debian packages. The control plane runs on this machine, outside of the
+namespaces. A veth pair connects both: the machine reaches pods and ClusterIPs, and pods reach the
+API server but nothing beyond this machine. CoreDNS listens on the node's address instead of a
+ClusterIP, so it needs neither kube-proxy nor a pod. It answers for Services, for pods of headless
+Services by their hostnames, and for addresses of pods. Names outside of the cluster do not exist.
 """
 
 import contextlib
 import json
 import os
+import shutil
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from string import Template
 from typing import Any
 
 import yaml
 
-from kudo_cluster.control_plane import kubeconfig, network
+from kudo_cluster.control_plane import identities, network
 from kudo_cluster.control_plane.api import Api
 from kudo_cluster.control_plane.components import Component
-from kudo_cluster.control_plane.kubeconfig import Identity, path_of
+from kudo_cluster.control_plane.identities import Authority, Identity, path_of
 from kudo_cluster.control_plane.network import NodeNetwork
-from kudo_cluster.control_plane.pki import Authority
 from kudo_cluster.control_plane.startup import CA, NODE, Startup
+from kudo_cluster.errors import ClusterError
 from kudo_cluster.layout import Layout
-from kudo_cluster.node import needs
 from kudo_cluster.processes.process import Process, Supervision
-from kudo_cluster.processes.sandbox import Sandbox
+from kudo_cluster.processes.sandbox import PATH, Sandbox
 from kudo_cluster.programs import images
 from kudo_cluster.programs.binaries import Binaries
+
+PACKAGES = {
+    "busybox": "busybox-static",
+    "conntrack": "conntrack",
+    "containerd": "containerd",
+    "ctr": "containerd",
+    "ip": "iproute2",
+    "iptables": "iptables",
+    "nsenter": "util-linux",
+    "runc": "runc",
+    "unshare": "util-linux",
+}
+"""The Debian package of each program that is not built from source."""
+CNI_PACKAGE = "containernetworking-plugins"
+CNI_PLUGINS = ("host-local", "loopback", "portmap", "ptp")
+_CNI_DIRECTORIES = (Path("/usr/lib/cni"), Path("/opt/cni/bin"))
+
+
+def check(user: int | None = None) -> None:
+    """Raise ClusterError unless this machine can run a real node; the message says what to do."""
+    if (os.geteuid() if user is None else user) != 0:
+        raise ClusterError(
+            "a real node needs root for its containers, network and mounts. Run the command as "
+            "root, or use the profile control-plane, which simulates its nodes"
+        )
+    if missing := missing_packages(program):
+        raise ClusterError(
+            f"a real node needs programs that are not installed. On Debian and Ubuntu: "
+            f"apt-get install --yes --no-install-recommends {' '.join(missing)}"
+        )
+
+
+def program(name: str) -> Path | None:
+    """Return the path of a program in the PATH of the cluster's processes."""
+    path = shutil.which(name, path=PATH)
+    return None if path is None else Path(path)
+
+
+def cni_directory(directories: Iterable[Path] = _CNI_DIRECTORIES) -> Path | None:
+    """Return the directory with all CNI plugins, None without one."""
+    complete = (d for d in directories if all((d / name).is_file() for name in CNI_PLUGINS))
+    return next(complete, None)
+
+
+def missing_packages(
+    find: Callable[[str], Path | None], directories: Iterable[Path] = _CNI_DIRECTORIES
+) -> list[str]:
+    """Return the Debian packages to install, sorted."""
+    missing = {package for name, package in PACKAGES.items() if find(name) is None}
+    if cni_directory(directories) is None:
+        missing.add(CNI_PACKAGE)
+    return sorted(missing)
+
 
 CGROUP_PREFIX = "kudo-node-"
 """Prefix of a node's control group; sandbox.sh appends the pid of the node's first process."""
@@ -92,7 +145,7 @@ class RealNode:
         startup.start(containerd(layout, self._network, inside))
         _start_dns(startup, api, self._network, inside)
         startup.wait_until_healthy()
-        busybox = needs.program("busybox")
+        busybox = program("busybox")
         assert busybox is not None
         archive = layout.node / "busybox.tar"
         images.write_busybox(busybox, archive)
@@ -103,7 +156,7 @@ class RealNode:
 
 def installed() -> dict[str, Path]:
     """Return the programs of a real node that are installed on the machine."""
-    path = needs.program("containerd")
+    path = program("containerd")
     return {} if path is None else {"containerd": path}
 
 
@@ -174,7 +227,9 @@ def _start_dns(startup: Startup, api: Api, net: NodeNetwork, nsenter: tuple[str,
     server = f"https://{net.server}:{startup.ports.apiserver}"
     authority = Authority.read(startup.layout.pki, CA)
     path = _dns_kubeconfig(startup.layout)
-    kubeconfig.write(path, _DNS_IDENTITY, cluster="node", server=server, authority=authority)
+    identities.write_kubeconfig(
+        path, _DNS_IDENTITY, cluster="node", server=server, authority=authority
+    )
     with _DNS_RBAC.open(encoding="utf-8") as rights:
         startup.apply(api, "the RBAC rules of the DNS", list(yaml.safe_load_all(rights)))
     startup.start(coredns(startup.layout, net, nsenter))
@@ -206,7 +261,7 @@ def write_settings(layout: Layout, net: NodeNetwork, snapshotter: str) -> None:
         HEALTH=f"{net.node}:{_CONTAINERD_PORT}",
         SANDBOX_IMAGE=images.SANDBOX,
         SNAPSHOTTER=snapshotter,
-        CNI=needs.cni_directory(),
+        CNI=cni_directory(),
         CNI_SETTINGS=cni_settings,
     )
     (node / "containerd.toml").write_text(text, encoding="utf-8")

@@ -27,7 +27,7 @@ from kudo.api.fingerprints import fingerprint_of_object, fingerprints
 from kudo.api.names import PLAN_CLEANUP, PLAN_DEPLOY
 from kudo.api.problems import Problem, listed, shown
 from kudo.plans.execution import status_of
-from kudo.plans.execution.when import uses_labels
+from kudo.plans.execution.decision import uses_labels
 from kudo.plans.runs.plan_choice import not_in_force_after, plan_for_parameters, plan_for_upgrade
 
 _REMOVED = ""

@@ -14,13 +14,14 @@ from kudo.tasks.kudo_operator.child import (
     Kin,
     VersionKey,
     check_ancestors,
+    check_dependencies,
     child_of,
+    dependencies_of,
     execution_of,
     kin_of,
     manifest,
     refusal,
 )
-from kudo.tasks.kudo_operator.dependencies import check_dependencies, dependencies_of
 from kudo.tasks.kudo_operator.updates import (
     ChildUpdate,
     differs,

@@ -10,13 +10,16 @@ from kudo.tasks.pipe.artifacts import (
     MAX_FILE_BYTES,
     MAX_TOTAL_BYTES,
     EnvFileError,
+    PipeNames,
     artifact,
     check_sizes,
+    naming_problems,
     parse_env_file,
     path_of,
+    pipes,
     unreadable,
+    uses,
 )
-from kudo.tasks.pipe.naming import PipeNames, naming_problems, pipes, uses
 from kudo.tasks.pipe.pod import is_pipe_pod, read_pod, validate, waiter_pod
 
 __all__ = [

@@ -19,12 +19,12 @@ import orjson
 
 from kubeio.errors import NotFound
 from kudo.api import JsonObject, task_errors
+from kudo.api.fingerprints import MOST_BYTES
 from kudo.api.known_secrets import is_secret
 from kudo.api.names import FINALIZER_CLUSTER_RESOURCES
 from kudo.api.task_kinds import FatalTaskError
 from kudo.objects.enrichment import encode_string_data, execution_of
 from kudo.objects.health import Health, State, health_of
-from kudo.objects.inventory.digest import MOST_BYTES
 from kudo.objects.sharing import goes_with_instance
 from kudo_reconciler.common.clock import loop_seconds
 from kudo_reconciler.common.concurrency import FEW_AT_ONCE, paced

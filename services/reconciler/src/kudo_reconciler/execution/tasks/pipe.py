@@ -18,8 +18,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from kubeio.errors import ApiError, ConnectionLost
-from kubeio.kinds import CONFIG_MAPS, PODS, SECRETS
-from kubeio.resource import Resource
+from kubeio.resource import CONFIG_MAPS, PODS, SECRETS, Resource
 from kudo.api import JsonObject, PipeFile
 from kudo.api.task_kinds import FatalTaskError, TransientTaskError
 from kudo.objects.enrichment import enrich, execution_of

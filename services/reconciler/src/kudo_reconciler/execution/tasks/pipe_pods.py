@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from kubeio.client import Client
 from kubeio.errors import ApiError, Conflict, ConnectionLost, NotFound
 from kubeio.exec import OutputTooLarge
-from kubeio.kinds import PODS
+from kubeio.resource import PODS
 from kudo.api import Instance, JsonObject, PipeFile
 from kudo.api.task_kinds import FatalTaskError, TaskError, TransientTaskError
 from kudo.objects.enrichment import execution_of

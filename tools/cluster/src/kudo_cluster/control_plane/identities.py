@@ -1,17 +1,24 @@
-"""Keys and certificates of a short-lived cluster.
+"""Who may use a short-lived cluster: its keys and certificates, and the kubeconfig files of users.
 
 One CA signs the certificates of the API server and of clients, another one those of webhooks, so
 that a CA that is trusted for webhooks is not trusted for clients. All keys are new; certificates
-are valid for a week.
+are valid for a week. They have key usages and key identifiers, which strict verifiers (Python 3.13)
+require.
 
-Certificates have key usages and key identifiers, which strict verifiers (Python 3.13) require.
+There are four identities, each with a client certificate: ``admin`` is in ``system:masters``, for
+the setup only; ``user`` has the rights of rbac.yaml; ``webhook`` and ``reconciler`` have those of
+chart-rbac.yaml, which are generated from the chart. Keys are inlined, so a kubeconfig can be
+copied; its mode is 0600.
 """
 
+import base64
 import datetime as dt
 import ipaddress
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal, get_args
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
@@ -173,3 +180,79 @@ def _private_pem(key: _Key) -> bytes:
         serialization.PrivateFormat.PKCS8,
         serialization.NoEncryption(),
     )
+
+
+Role = Literal["admin", "user", "webhook", "reconciler"]
+ROLES: tuple[Role, ...] = get_args(Role)
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """A Kubernetes user name and its groups."""
+
+    user: str
+    groups: tuple[str, ...] = ()
+
+
+IDENTITIES: dict[Role, Identity] = {
+    "admin": Identity("kudo-admin", ("system:masters",)),
+    "user": Identity("kudo-user"),
+    "webhook": Identity("kudo-webhook"),
+    "reconciler": Identity("kudo-reconciler"),
+}
+
+
+def path_of(directory: Path, role: Role) -> Path:
+    """Return the path of a role's kubeconfig in a cluster's directory."""
+    return directory / "kubeconfigs" / f"{role}.kubeconfig"
+
+
+def write_kubeconfigs(directory: Path, *, cluster: str, server: str, authority: Authority) -> None:
+    """Issue a client certificate for each role and write its kubeconfig."""
+    for role in ROLES:
+        path = path_of(directory, role)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_kubeconfig(
+            path, IDENTITIES[role], cluster=cluster, server=server, authority=authority
+        )
+
+
+def write_kubeconfig(
+    path: Path, who: Identity, *, cluster: str, server: str, authority: Authority
+) -> None:
+    """Issue a client certificate for an identity and write its kubeconfig."""
+    pair = authority.client(who.user, *who.groups)
+    document = _document(cluster, server, authority.pair.certificate, who.user, pair)
+    # JSON is YAML, which every reader of kubeconfigs accepts.
+    write_private(path, json.dumps(document, indent=2).encode())
+
+
+def _document(cluster: str, server: str, ca: bytes, user: str, pair: Pair) -> dict[str, object]:
+    name = f"kudo-{cluster}"
+    return {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [
+            {
+                "name": name,
+                "cluster": {"server": server, "certificate-authority-data": _base64(ca)},
+            }
+        ],
+        "users": [
+            {
+                "name": user,
+                "user": {
+                    "client-certificate-data": _base64(pair.certificate),
+                    "client-key-data": _base64(pair.key),
+                },
+            }
+        ],
+        "contexts": [
+            {"name": name, "context": {"cluster": name, "user": user, "namespace": "default"}}
+        ],
+        "current-context": name,
+    }
+
+
+def _base64(content: bytes) -> str:
+    return base64.b64encode(content).decode("ascii")
