@@ -125,6 +125,7 @@ class Reviews:
 
     def __init__(self, client: Client) -> None:
         self._client = client
+        # Each question is a request, and API servers limit those of a user.
         self._some = asyncio.Semaphore(_AT_ONCE)
         self._answers: dict[tuple[Account, Question], bool] = {}
 
@@ -242,6 +243,7 @@ class Checker:
         metadata = instance.metadata
         account = Account(metadata.namespace, self.account or await self.accounts.of(instance))
         finding = Finding(metadata.namespace, metadata.name, account.name)
+        # An account that cannot exist is neither read nor asked about.
         if self.check_form(account, finding):
             try:
                 await self.session.client.get(
@@ -249,6 +251,7 @@ class Checker:
                 )
             except NotFound:
                 finding.lack(f"service account {account.name}: it does not exist")
+            # Reading accounts is another right than reviewing them, so the check goes on.
             except Forbidden:
                 finding.notes.append("you may not read its account, which may not exist")
             await self.check_impersonation(account, finding)
@@ -270,6 +273,7 @@ class Checker:
                 f"a grant: operatorversion {owner}/{name} has no annotation "
                 f"{ANNOTATION_ALLOW_FROM} for namespace {finding.namespace}"
             )
+        # First what is about to be installed: the cluster may have that name with other content.
         version = new_versions.get(key) or await self.versions.find(key)
         if version is None:
             finding.lack("its operatorversion: " + printable("/".join(key)))
@@ -287,6 +291,7 @@ class Checker:
         if len(asked) == _MOST_QUESTIONS:
             finding.notes.append(f"only the first {_MOST_QUESTIONS} rights were checked")
         verbs: dict[str, list[str]] = {}
+        # Verbs of the same kind share a line, as in a Role.
         for question in await self.reviews.lacking(account, asked):
             verbs.setdefault(question.target, []).append(question.verb)
         for target, missing in verbs.items():
@@ -311,6 +316,7 @@ class Checker:
     async def check_impersonation(self, account: Account, finding: Finding) -> None:
         """Check that the reconciler may act as an account."""
         reconciler = Account(self.kudo.namespace, self.kudo.account)
+        # One of them is enough, so the check ends at the first that is allowed.
         for verb, group in _IMPERSONATE:
             asked = Question(account.namespace, verb, group, "serviceaccounts", account.name)
             if await self.reviews.allowed(reconciler, asked):

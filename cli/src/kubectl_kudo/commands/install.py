@@ -77,6 +77,7 @@ def run(args: Args) -> None:
         )
     if args.allow_escalation and not args.create_service_account:
         raise UsageError("--allow-escalation needs --create-service-account")
+    # The words of KUDO 0.19, since scripts compare them.
     if args.in_cluster:
         if args.upgrade:
             raise UsageError("--upgrade takes a package; it cannot be used with --in-cluster")
@@ -188,6 +189,7 @@ def install_package(args: Args) -> None:
     is not read. Only `--upgrade` compares.
     """
     values = given_values(args)
+    # The package comes first: what is wrong with it needs no cluster.
     located = found_package(args)
     if args.output and dry_run_mode(args) == CLIENT and not args.upgrade:
         try_install(args, located, values)
@@ -210,6 +212,7 @@ async def install(session: Session, args: Args, located: Located, values: dict[s
         name = args.instance or install_set.root.instance.metadata.name
         before = await session.instance(name)
         if before is not None:
+            # Plans have the rights of that account: an upgrade does not change it by the way.
             check_same_account(args, before)
             verify_before_install(args, located, resolution)
             giving = await _giving_to_existing(session, args, install_set, before, values)
@@ -221,6 +224,7 @@ async def install(session: Session, args: Args, located: Located, values: dict[s
     verify_before_install(args, located, resolution)
     namespace = await _namespace(session, args, resolution, install_set, instance, values)
     installed = await find_installed(session, install_set, replace=args.replace_version)
+    # Other Instances may use the version that would be replaced.
     await check_replaceable(session, installed.replaced, None)
     create = None
     if instance is not None:
@@ -247,6 +251,7 @@ async def _creation(
         await giving.check()
 
     async def create() -> JsonObject:
+        # First the rights: the webhook starts the deploy plan as soon as the Instance exists.
         async with giving.applied():
             return await create_instance(session, instance)
 
@@ -282,6 +287,7 @@ async def _namespace(
     if not args.create_namespace:
         await check_namespace(session)
         return None
+    # With --upgrade the command is repeated, so a Namespace that exists is no error.
     if args.upgrade and await namespace_exists(session):
         return None
     await check_new(session)

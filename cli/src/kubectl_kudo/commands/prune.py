@@ -155,10 +155,12 @@ async def _undecided(session: Session, instance: JsonObject) -> str:
     from kudo.api import Instance, OperatorVersion
     from kudo.plans.runs.needs import why_undecided
 
+    # The request waits for the end of the run, which may bring another version into force.
     if active(instance) is not None:
         return ""
     try:
         version = await session.version_of(instance)
+    # The reconciler reads it with its own rights, and decides.
     except Forbidden:
         return ""
     if version is None:
@@ -171,8 +173,10 @@ async def _undecided(session: Session, instance: JsonObject) -> str:
 
 async def _why(live: Live, owner: InstanceIdentity, sharers: LivingSharers) -> tuple[str, str]:
     """Return why pruning leaves an orphan, and why it may; both are empty if it deletes it."""
+    # The user may not read it; KUDO may, so it is among those that may go.
     if live.metadata is None:
         return "", live.message
+    # Instances share only cluster-scoped objects.
     if not live.entry.cluster_scoped:
         return why_kept(live.entry, live.metadata, owner, shared_with=None), ""
     sharing = await sharers.of(live.metadata, owner)
@@ -211,6 +215,7 @@ def _named(live: Live) -> str:
 async def _delete(session: Session, args: Args, agreed: Orphans) -> None:
     """Request the deletion, if what would be deleted is what was shown."""
     instance = await session.existing_instance(args.instance)
+    # Read again, since the user took time to answer.
     orphans = await _orphans(session, instance, await recorded(session, instance))
     # The request names no objects: the reconciler deletes all orphans that it finds.
     if not orphans.identities() <= agreed.identities():
@@ -224,6 +229,7 @@ async def _delete(session: Session, args: Args, agreed: Orphans) -> None:
         return
     await PRUNE.until_done(session, instance, limit=args.wait_time)
     owner, sharers = identity_of(instance), LivingSharers(session.client)
+    # What was agreed on, not what is an orphan now: a new plan may have applied one of them again.
     after = await read_live(session.client, [live.entry for live in agreed.going], health=False)
     for before, live in zip(agreed.going, after, strict=True):
         session.report.say(await _end(before, live, owner, sharers))

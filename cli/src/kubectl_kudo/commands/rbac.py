@@ -196,6 +196,7 @@ def _instance(args: Args, install_set: InstallSet, values: dict[str, str]) -> In
 async def print_impersonator(session: Session, args: Args) -> None:
     """Print the RoleBinding that lets the reconciler act as the accounts of a namespace."""
     own = await reconciler_of(session.client, args.kudo_namespace)
+    # The admission rules refuse such namespaces as well: a binding there would be of no use.
     if is_reserved(session.namespace, own.namespace):
         ours = session.namespace == own.namespace
         why = "KUDO itself is there" if ours else "Kubernetes reserves kube-*"
@@ -208,6 +209,7 @@ async def print_impersonator(session: Session, args: Args) -> None:
 
 
 def _print(args: Args, owner: Owner, rights: Rights) -> None:
+    # Never left out: who applies the output hands out these rights.
     notes = (*rights.notes, *(f"lets the account get more: {rule}" for rule in escalations(rights)))
     if owner.account == DEFAULT_ACCOUNT:
         notes += (_OF_ALL_PODS,)

@@ -35,6 +35,7 @@ from kubeio.resource import (
 from kudo.api.names import GROUP, LABEL_INSTANCE, LABEL_OPERATOR
 from kudo.objects.sharing import sharers
 
+# A bundle is sent by mail, and each object is a request.
 MOST_OBJECTS: Final = 1000
 """Objects of all Instances that are read whole."""
 MOST_EVENTS: Final = 1000
@@ -121,6 +122,7 @@ class FamilyReader:
         Args:
             names: Their names; an empty one stands for all of the namespace.
         """
+        # Metadata alone: owners are in it, and a namespace may have hundreds of Instances.
         listed = await self.reader.list("instances", INSTANCES, self.namespace, metadata_only=True)
         metadata = [obj["metadata"] for obj in listed]
         roots = [root for name in names for root in _roots(metadata, name)]
@@ -173,6 +175,7 @@ class FamilyReader:
     ) -> tuple[JsonObject | None, bool]:
         before = len(self.reader.failures)
         obj = await self.reader.get(path, kind, name, namespace)
+        # Other reads go on at the same time, so the path tells which failure is of this one.
         failures = self.reader.failures[before:]
         return obj, all(failure.absent for failure in failures if failure.path == f"{path}.err")
 
@@ -191,6 +194,7 @@ class FamilyReader:
         objects = [obj for page in listed for obj in page]
         owned = owned_by({uid: member.name for uid, member in by_uid.items()}, objects)
         left = MOST_OBJECTS
+        # One bound for all: the first Instances keep theirs.
         for own in owned.values():
             del own[left:]
             left -= len(own)
@@ -203,6 +207,7 @@ class FamilyReader:
         events.sort(key=when)
         for member in by_uid.values():
             names = {(obj["kind"], obj["metadata"]["name"]) for obj in member.everything()}
+            # The newest ones: events are sorted by time.
             member.events = [event for event in events if subject_of(event) in names][-MOST_EVENTS:]
 
     async def _kinds(self) -> list[Resource]:
@@ -231,6 +236,7 @@ class FamilyReader:
         if kind.namespaced:
             objects = await self.reader.list(path, kind, self.namespace, metadata_only=True)
             return [OwnedObject.of(kind, obj) for obj in objects]
+        # Of all namespaces, so only those that have the label of any Instance.
         objects = await self.reader.list(path, kind, selector=LABEL_INSTANCE, metadata_only=True)
         names = {member.name for member in members.values()}
         return [
@@ -276,6 +282,7 @@ class FamilyReader:
         unread = {failure.path for failure in self.reader.failures[failed:]}
         member.objects += [obj for obj in objects if obj is not None]
         for (reference, pod), obj in zip(needed.items(), objects, strict=True):
+            # What could not be read may exist: it is not told as missing.
             absent = obj is None and f"{member.folder}{list_name(reference.kind)}.err" not in unread
             if absent and not reference.optional:
                 member.missing.append((pod, reference))

@@ -98,6 +98,7 @@ def of_plans(
         held_by = finalizers.described(instance["metadata"].get("finalizers") or []) or "none"
         text = f"it is being deleted and still exists; finalizers: {held_by}"
         advice = _finalizer_advice(instance, INSTANCES.name)
+        # Finalizers of KUDO go when its plan has ended; only those of others need somebody.
         yield Finding(subject, text, advice, stops=bool(advice))
     execution = (instance.get("spec") or {}).get("planExecution") or {}
     entries = ((instance.get("status") or {}).get("planStatus") or {}).values()
@@ -109,6 +110,7 @@ def of_plans(
             f"resume it: `kubectl kudo resume {flags_of(key_of(instance))}`",
             stops=True,
         )
+    # The reconciler writes the uid of a run to its plan when it begins it.
     elif execution.get("uid") and execution["uid"] not in uids:
         plan = execution.get("planName")
         yield Finding(
@@ -129,6 +131,7 @@ def of_conditions(member: Member) -> Iterator[Finding]:
                 f"instance {member.name}",
                 f"stalled{because(condition)}",
                 _advice_on(because(condition), member),
+                # That a plan failed is told by the finding of its step, which has the cause.
                 stops=condition.get("reason") != "PlanInFatalError",
             )
         elif condition.get("type") == "Ready" and condition.get("reason") in _UNREADY:
@@ -141,6 +144,7 @@ def _finalizer_advice(obj: JsonObject, kind: str) -> str:
     foreign = finalizers.foreign(metadata.get("finalizers") or [])
     if not foreign:
         return ""
+    # Removing it would take the volume from a pod that writes to it.
     if finalizers.IN_USE in foreign:
         command = f"kubectl describe pvc {metadata['name']}{_flag(metadata)}"
         return f"delete the pods that use it: `{command}`"
@@ -186,6 +190,7 @@ def _advice_on(text: str, member: Member) -> str:
     flag = _flag_of(member)
     if "exceeded quota" in text:
         return f"raise the quota, or lower what is asked for: `kubectl describe quota{flag}`"
+    # The words of RBAC; a policy or a quota says `is forbidden: ` and then something else.
     if "is forbidden: User " in text:
         return (
             "give the account the rights that it lacks: "
@@ -257,6 +262,7 @@ def of_objects(
     pods = [pod for pod in member.pods if done.isdisjoint(owners_of(pod["metadata"]))]
     for pod in pods:
         for finding in of_pod(pod, last_lines, now, patience=patience):
+            # The kubelet tells by an event alone what the probe was answered.
             event = _warning(member, pod) if _PROBE in finding.text else ""
             yield replace(finding, text=f"{finding.text}{event}")
     for obj in member.objects:
@@ -302,6 +308,7 @@ def of_pod(
 
     problem = problem_of(pod)
     for finding in _of_pod(pod, last_lines, now, patience):
+        # Advice belongs to the container that has the problem; a pod may have others that are well.
         if problem is not None and f"{problem.container} " in f"{finding.text} ":
             yield replace(finding, advice=advice_on(pod, problem))
         else:
@@ -331,6 +338,7 @@ def _of_pod(
             old=age is None or age > patience,
         )
     ]
+    # Without a reason of its own, such as an eviction, its containers say why.
     if status.get("phase") == "Failed" and (reason_and_message(status) or not of_containers):
         yield Finding(subject, f"has failed{because(status)}")
     yield from of_containers
@@ -349,6 +357,7 @@ def _of_container(
         yield Finding(subject, f"{name} waits{because(waiting)}{last}", lines=lines)
     elif (state.get("terminated") or {}).get("exitCode"):
         yield Finding(subject, f"{name} ended with {_end(state['terminated'])}", lines=lines)
+    # One or two restarts are usual while what a container needs is starting.
     elif status.get("restartCount", 0) > 2 or ended.get("reason") == _KILLED:
         times = "once" if status["restartCount"] == 1 else f"{status['restartCount']} times"
         advice = "raise its memory limit" if ended.get("reason") == _KILLED else ""
@@ -365,6 +374,7 @@ def of_object(obj: JsonObject) -> Iterator[Finding]:
     kind, status = obj["kind"], obj.get("status") or {}
     subject = f"{kind.lower()} {name_of(obj)}"
     if kind in {DEPLOYMENTS.kind, STATEFUL_SETS.kind}:
+        # The API server's default, where the field is missing.
         desired = (obj.get("spec") or {}).get("replicas", 1)
         if status.get("readyReplicas", 0) < desired:
             text = f"{status.get('readyReplicas', 0)} of {desired} pods are ready"
@@ -386,6 +396,7 @@ def of_events(members: Iterable[Member], most: int = 10) -> Iterator[Finding]:
         event for member in members for event in member.events if event.get("type") == "Warning"
     ]
     seen: set[tuple[str, str]] = set()
+    # The same warning is repeated for each attempt, and would fill the list.
     for event in reversed(warnings):
         kind, name = subject_of(event)
         subject = f"{kind.lower()} {name}"

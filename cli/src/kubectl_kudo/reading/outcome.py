@@ -88,6 +88,7 @@ def triggered(before: JsonObject | None, after: JsonObject) -> Target | None:
     run = scheduled(after)
     if run.uid and run.uid not in used:
         return replace(target, plan=run.plan, uid=run.uid)
+    # Neither version nor parameters changed, so the reconciler has nothing to schedule.
     if before is not None and _desired(before) == _desired(after):
         return None
     return target
@@ -128,6 +129,7 @@ def following(instance: JsonObject) -> Target | None:
     """
     target, run = Target(_uid(instance), key_of(instance)), active(instance)
     execution = (instance.get("spec") or {}).get("planExecution") or {}
+    # A run that a user asked for is not the one that follows, unless values wait for it as well.
     if run is not None and (not_in_force(instance) or not execution.get("requestedBy")):
         return replace(target, plan=run.plan, uid=run.uid)
     return replace(target, before=used_uids(instance)) if is_due(instance) else None
@@ -192,6 +194,7 @@ def _outcome(target: Target, instance: JsonObject | None) -> Outcome:
         # The reconciler writes the end of a run before it clears the schedule.
         closing = Outcome(State.WAITING, f"plan {plan} is COMPLETE and about to be closed")
         return closing if run.uid == target.uid else DONE
+    # Its entry may be behind: the schedule tells that another run has taken its place.
     if run.uid not in {"", target.uid}:
         return _replaced(target, instance)
     return Outcome(State.WAITING, progress(plan, entry))
@@ -221,9 +224,11 @@ def outcome_of_present(target: Target, instance: JsonObject | None) -> Outcome:
 
 def outcome_of_following(target: Target, instance: JsonObject | None) -> Outcome:
     """Return whether a run of `following` is over, also if nobody schedules it after all."""
+    # An Instance of the same name that was created since has nothing to do with this run.
     exists = instance is not None and _uid(instance) == target.instance
     if instance is None or not exists or target.uid or is_due(instance):
         return outcome_of(target, instance)
+    # Nothing is due any more: either all is in force, or the reconciler has given up on it.
     text = not_in_force(instance)
     return Outcome(State.FAILED, f"instance {target.key}: not in force: {text}") if text else DONE
 
@@ -232,6 +237,7 @@ def outcome_of_cancel(target: Target, instance: JsonObject | None) -> Outcome:
     """Return whether a run is over, however it ended."""
     if instance is None or _uid(instance) != target.instance:
         return DONE
+    # The reconciler clears the schedule last, after the status that says how it ended.
     if scheduled(instance).uid != target.uid:
         return DONE
     return Outcome(State.WAITING, progress(target.plan, entries(instance).get(target.plan) or {}))

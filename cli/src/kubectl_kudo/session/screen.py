@@ -54,6 +54,7 @@ _GAP = 2
 """Blanks between columns."""
 _NATURAL = re.compile(r"[^/:@,;=._-]*[/:@,;=._-]+|[^/:@,;=._-]+")
 """Parts of images, ids and paths, between which a word is broken if it is wider than its place."""
+# Blanks that rich fills lines with: they would be copied, and wrap in a narrower window.
 _AT_END = re.compile(r" (?: |\x1b\[[0-9;]*m)*$", re.MULTILINE)
 _NARROW = 16
 """Cells of a column that breaks words; in a narrower one nobody could read them."""
@@ -71,6 +72,7 @@ class Line(NamedTuple):
 
 def _text(text: str, style: str = "", mark: Mark | None = None) -> Text:
     """Return a line; the sign of a mark that it begins with has its colour."""
+    # Wrapped here already: rich would break words by rules of its own.
     drawn = Text(word(text), style, no_wrap=True, overflow="ignore")
     if mark is not None:
         start = len(_indent(text))
@@ -91,6 +93,7 @@ class _File:
         self._stream = stream
 
     def write(self, text: str) -> int:
+        # `write` of a clean stream escapes control characters, which rich needs here.
         draw = self._stream.draw if isinstance(self._stream, CleanStream) else self._stream.write
         draw(text)
         return len(text)
@@ -108,6 +111,7 @@ def _console(stream: TextIO | CleanStream) -> Console:
         height=rows,
         color_system="standard" if colours else None,
         no_color=not colours,
+        # Decided before: rich would also ask variables of the environment.
         force_terminal=True,
         force_interactive=not is_dumb(),
         force_jupyter=False,
@@ -192,6 +196,7 @@ class _Folded:
 
 def draw_warning(text: str, stream: TextIO | CleanStream) -> None:
     """Draw a warning, whose first word has a colour, in place of a live view."""
+    # Otherwise the next drawing would erase the warning.
     if isinstance(stream, CleanStream):
         stream.end_live_view()
     line = Text.assemble(_text("Warning:", "bold yellow"), _text(f" {text}"))
@@ -201,6 +206,7 @@ def draw_warning(text: str, stream: TextIO | CleanStream) -> None:
 def draw_blocks(blocks: Iterable[Block], stream: TextIO | CleanStream) -> None:
     """Draw blocks one below the other."""
     console = _console(stream)
+    # Drawn as a whole: an error half-way leaves nothing on the terminal.
     with console.capture() as captured:
         for block in blocks:
             if isinstance(block, Prose) and block.whole:
@@ -308,6 +314,7 @@ def _sizes(rows: Sequence[Sequence[Cell]], width: int) -> list[int]:
     """Return the widths of columns; none if the words of a row do not fit beside each other."""
     columns = list(zip(*rows, strict=True))
     room = width - _GAP * (len(columns) - 1)
+    # First with whole words; only if these do not fit beside each other they are broken.
     for natural in (False, True):
         sizes = [max(map(_width, column)) for column in columns]
         least = [max(_narrowest(text, natural=natural) for text in column) for column in columns]
@@ -315,6 +322,7 @@ def _sizes(rows: Sequence[Sequence[Cell]], width: int) -> list[int]:
             continue
         while sum(sizes) > room:
             free = [index for index, size in enumerate(sizes) if size > least[index]]
+            # The widest column gives way, since it can wrap best.
             sizes[max(free, key=sizes.__getitem__)] -= 1
         return sizes
     return []
@@ -367,6 +375,7 @@ class _Redrawn(Live):
 
     def process_renderables(self, renderables: list[ConsoleRenderable]) -> list[ConsoleRenderable]:
         columns = self.console.width
+        # A terminal that got narrower wraps what was drawn: the cursor goes up these lines, too.
         wraps = sum(max(0, -(-line.cell_len // columns) - 1) for line in self.drawn)
         up = [(ControlType.ERASE_IN_LINE, 2), (ControlType.CURSOR_UP, 1)]
         return [Control(*up * wraps), *super().process_renderables(renderables)]
@@ -396,6 +405,7 @@ class LiveView:
         if self._live is None:
             self._live = _Redrawn(_console(self._stream))
             self._live.start()
+            # Whatever writes to a stream meanwhile, such as a warning, calls it first.
             CleanStream.remove_live_view = partial(self.close, keep=False)
         self._replace(self._live, [*(_text(line.text, mark=line.mark) for line in lines), Text()])
 
@@ -421,6 +431,7 @@ class LiveView:
         self._stream.flush()
 
     def _replace(self, live: _Redrawn, lines: list[Text]) -> None:
+        # At each drawing: the window may have changed.
         live.console.size = ConsoleDimensions(*self._size())
         live.update(Group(*lines), refresh=True)
         live.drawn = lines

@@ -14,6 +14,7 @@ from kudo_harness.suite import AssertOptions, ResourceRef, Text
 JsonObject = dict[str, object]
 Path = tuple[str | int, ...]
 
+# An expression may name a field again and again, and a message is one line.
 _MOST: Final = 5
 """Values of an expression, and names of fields of a mapping."""
 _NAME: Final = 60
@@ -90,6 +91,7 @@ class Expressions:
         names = tuple(sorted({ref.ref for ref in options.resource_refs}))
         try:
             env = environment(names, _hint(names))
+        # Noted once: every expression lacks the same library.
         except LibraryMissing:
             findings.error("NoCelLibrary", _MISSING_LIBRARY, texts[0].place)
             return cls(options.resource_refs)
@@ -118,6 +120,7 @@ class Expressions:
     def _failed(
         self, compiled: _Compiled, objects: Mapping[str, JsonObject], any_of: int = 1
     ) -> FailedExpression | None:
+        # Missing objects are left out, so that `absent` tells which one it needs.
         result = compiled.program.evaluate(objects)
         if result.value:
             return None
@@ -161,6 +164,7 @@ def _values(expression: str, objects: Mapping[str, JsonObject]) -> Iterator[str]
         elements = _ELEMENT.findall(match[2])
         path = tuple(int(index) if index else name or key for name, index, key in elements)
         value = _value(obj, path)
+        # The most frequent reason why an expression is not true yet.
         if isinstance(value, Absent):
             yield f"{match[0]} does not exist"
         elif is_secret(obj.get("kind"), path):

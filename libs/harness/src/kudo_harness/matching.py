@@ -218,6 +218,7 @@ class Comparison:
         if isinstance(expected, dict) and isinstance(actual, dict):
             yield from self._mapping(expected, actual, path)
         elif isinstance(expected, list) and isinstance(actual, list):
+            # An empty list says that there are no items, however lists are compared.
             if self.lists is ListMatching.NAME and expected:
                 yield from self._by_name(expected, actual, path)
             else:
@@ -240,6 +241,7 @@ class Comparison:
         self, expected: Sequence[object], actual: Sequence[object], path: Path
     ) -> Iterator[Difference]:
         if len(expected) != len(actual):
+            # The items are not compared: behind one that is missing all others would differ.
             yield self._difference(path, Mismatch.LENGTH, expected, actual)
             return
         for n, (value, item) in enumerate(zip(expected, actual, strict=True)):
@@ -259,6 +261,7 @@ class Comparison:
         """Return the items that may be the one that is meant."""
         if not identity or not isinstance(value, dict):
             return actual
+        # This search counts, too: it is what makes long lists expensive.
         self._count(len(actual))
         name = value[identity]
         return [item for item in actual if isinstance(item, dict) and item.get(identity) == name]
@@ -272,6 +275,7 @@ class Comparison:
             differences = list(self._compare(value, candidate, path))
             if not differences:
                 return
+            # Of items that fit equally badly the first one is shown: messages do not change.
             if best is None or total_weight(differences) < total_weight(best):
                 best = differences
         if best is None or not isinstance(value, dict):
@@ -382,6 +386,7 @@ def best_match(
     Raises:
         TooLargeToCompare: it would take too long.
     """
+    # One budget for all objects: a namespace may have thousands of a kind.
     comparison = Comparison(document, lists)
     best: JsonObject | None = None
     smallest: list[Difference] = []
@@ -398,6 +403,7 @@ def best_match(
 
 def smallest_first(differences: Iterable[Difference]) -> list[Difference]:
     """Return differences by the number of values that they concern; equal ones as they come."""
+    # A small difference is more often the cause; a large one is a part that is missing.
     return sorted(differences, key=lambda difference: difference.weight)
 
 

@@ -153,7 +153,9 @@ class _Objects:
 
 def controller_of(parts: Parts) -> Controller:
     """Return the controller of a term."""
+    # One for the term: what it has learned of CRDs is not taken over from an earlier one.
     discovery = Discovery(parts.client)
+    # One for all: who shares an object is decided in one place.
     sharers = Sharers(parts.instances, parts.inventories, parts.recorder.is_damaged)
     objects = _Objects(
         discovery,

@@ -85,6 +85,7 @@ class Reviewer:
             workers.JobFailed: an error in a worker.
         """
         try:
+            # Only its head is parsed here, which logs and metrics need whatever the worker answers.
             if len(body) > INLINE_BODY:
                 seen.review = read_head(body)
                 return await self._in_worker(route, body, seen)
@@ -117,6 +118,7 @@ class Reviewer:
                 tenancy=self.tenancy,
             )
 
+        # Of this decision alone; `results` outlives it.
         checker = Checker(self.results)
         decision = decide(checker)
         if checker.pending:
@@ -126,6 +128,7 @@ class Reviewer:
 
     async def _read_pending(self, checker: Checker, seen: Seen, tenant: str) -> None:
         """Have a worker parse the values that the budget did not cover."""
+        # Exactly these were too large before: no worker is asked again.
         if checker.known_batch():
             return
         request = check_job.encode_request(checker.pending)
@@ -144,6 +147,7 @@ class Reviewer:
             answer = review_job.decode_answer(
                 await self._call(seen, review_job.NAME, request, tenant)
             )
+            # A worker has no connection: it names the OperatorVersions, and gets them.
             if isinstance(answer, review_job.Needed):
                 grantee, whole = self._grantee(answer.namespace), answer.whole
                 blobs = {
@@ -190,6 +194,7 @@ class Reviewer:
         seen.in_worker = True
         seconds = self.seconds * jobs
         answer = await self.pool.call(handler, request, tenant=tenant, cpu=seconds, wall=seconds)
+        # Not in a `finally`: a deadline that passes has to find it set.
         seen.in_worker = False
         return answer
 

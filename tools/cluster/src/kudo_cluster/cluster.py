@@ -86,12 +86,14 @@ class Cluster:
         """
         if sys.platform != "linux":
             raise ClusterError("a local cluster needs Linux (/proc and parent-death signals)")
+        # Once for all attempts: a build takes minutes.
         programs = obtain(profile, progress)
         for number in range(1, _ATTEMPTS + 1):
             try:
                 return cls._start_once(
                     directory, name, profile, crds, server_arguments, programs, progress
                 )
+            # Between picking a port and listening on it another process can take it.
             except PortTakenError as error:
                 if number == _ATTEMPTS:
                     raise
@@ -113,6 +115,7 @@ class Cluster:
         if directory is None:
             directory = Path(tempfile.mkdtemp(prefix=f"kudo-cluster-{name}-"))
         layout = Layout(directory.absolute())
+        # Another start in this directory would take these files for leftovers.
         with layout.locked():
             _remove_leftovers(layout, progress)
             # From here on the supervisor removes everything, even if this process is killed.
@@ -282,6 +285,7 @@ def obtain(profile: Profile, progress: Progress) -> binaries.Binaries:
 
 def kill(started: State) -> None:
     """End the processes of a cluster and await that; raises ClusterError if one does not end."""
+    # The supervisor ends the components itself; what is left after that has lost it.
     started.supervisor.signal(signal.SIGTERM)
     left = wait_until_gone(started.processes, _STOP_TIMEOUT)
     for process in left:
@@ -290,6 +294,7 @@ def kill(started: State) -> None:
         pids = ", ".join(str(process.pid) for process in left)
         raise ClusterError(f"these processes of cluster {started.name} did not end: {pids}")
     if started.sandbox is not None:
+        # Namespaces take everything else with them; control groups outlive their processes.
         sweep_cgroups()
 
 
@@ -300,6 +305,7 @@ def _remove_leftovers(layout: Layout, progress: Progress) -> None:
         if earlier.alive:
             raise ClusterError(f"cluster {earlier.name} runs in {layout.root} already")
         progress(f"cluster {earlier.name} has died in {layout.root}: removing its files")
+        # The supervisor has died; single components may still run.
         kill(earlier)
     layout.claim()
     layout.logs.mkdir(mode=0o700)

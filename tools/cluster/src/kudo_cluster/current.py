@@ -62,6 +62,7 @@ class Context:
     def local(self) -> bool:
         """Whether the API server listens on a loopback address of this machine."""
         host = urlsplit(self.server).hostname or ""
+        # Not looked up: a name server must not decide this.
         if host == "localhost":
             return True
         with contextlib.suppress(ValueError):
@@ -82,6 +83,7 @@ def read(environment: Mapping[str, str], name: str = "") -> Context:
     path = shutil.which("kubectl", path=environment.get("PATH"))
     if path is None:
         raise ClusterError("kubectl is not on the PATH; the demo reads the context with it")
+    # kubectl merges the files of KUBECONFIG; --flatten puts certificates into the document.
     command = [path, "config", "view", "--minify", "--flatten", "--raw", "--output=json"]
     if name:
         command.append(f"--context={name}")
@@ -141,6 +143,7 @@ def provision(context: Context, progress: Progress) -> Iterator[CurrentCluster]:
         _write_kubeconfig(cluster, "admin", context.document["users"][0]["user"], namespace="")
         user = context.document["users"][0]["user"]
         _write_kubeconfig(cluster, "user", user, namespace=NAMESPACE)
+        # Before the first object is created: what exists belongs to somebody, and is left alone.
         _check_free(cluster)
         progress(
             f"creating namespaces {SYSTEM_NAMESPACE} and {NAMESPACE}, service accounts and RBAC"
@@ -149,6 +152,7 @@ def provision(context: Context, progress: Progress) -> Iterator[CurrentCluster]:
             create(cluster, json.dumps(obj), made, progress)
         for role, account in _ACCOUNTS.items():
             arguments = ("create", "token", account, f"--namespace={SYSTEM_NAMESPACE}")
+            # Longer than a demo lasts: nobody renews it here.
             token = kubectl(cluster, *arguments, f"--duration={_TOKEN_LIFETIME}").strip()
             _write_kubeconfig(cluster, role, {"token": token}, namespace=SYSTEM_NAMESPACE)
         yield cluster
@@ -208,6 +212,7 @@ def _objects() -> Iterator[Json]:
         metadata = {"name": name, "namespace": SYSTEM_NAMESPACE}
         yield {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata}
     for obj in yaml.safe_load_all(_RIGHTS.read_text(encoding="utf-8")):
+        # The rules name users of a local cluster, which has certificates; here they are accounts.
         if "subjects" in obj:
             subjects = [_account(subject["name"]) for subject in obj["subjects"]]
             obj = {**obj, "subjects": subjects}

@@ -62,6 +62,7 @@ class State:
         """Write the state file into the cluster's directory."""
         new = directory / f".{_FILE}.new"
         new.write_text(json.dumps({"version": _VERSION, **asdict(self)}, indent=2), "utf-8")
+        # A reader finds the whole file or none.
         new.rename(directory / _FILE)
 
 
@@ -74,6 +75,7 @@ def read(directory: Path) -> State | None:
         return None
     except ValueError as error:
         raise ClusterError(f"{path} is damaged: {error}") from error
+    # Its processes cannot be named then, so nothing of that cluster is touched.
     if not isinstance(document, dict) or document.get("version") != _VERSION:
         raise ClusterError(f"{path} was written by another version of kudo-cluster; remove it")
     try:

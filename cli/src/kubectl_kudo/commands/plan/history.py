@@ -88,6 +88,7 @@ def runs_table(instance: JsonObject, *, wide: bool = False) -> Table:
 
 
 def _cells(record: JsonObject, instance: JsonObject, numbers: Mapping[str, str]) -> Iterator[Cell]:
+    # Most Instances use a version of their own namespace: repeating that says nothing.
     own = f"{instance['metadata']['namespace']}/"
     uid, step = str(record.get("uid") or ""), record.get("failedStep")
     version = str(record.get("operatorVersion") or "").removeprefix(own)
@@ -136,6 +137,7 @@ def took(record: JsonObject) -> str:
         finished = datetime.fromisoformat(str(record.get("finishedAt") or ""))
     except ValueError:
         return UNKNOWN
+    # Both are times of the API server, so the clock of this machine does not count.
     seconds = seconds_since(str(record.get("startedAt") or ""), finished.astimezone())
     return UNKNOWN if seconds is None else duration(seconds)
 
@@ -193,6 +195,7 @@ async def _history(session: Session, args: Args) -> None:
             show(Tree(last_runs(instance)), Prose(), *_table(instance))
         case _:
             if not records(instance):
+                # On stderr: a script that reads stdout finds it empty.
                 talk(f"No run on record for instance {instance['metadata']['name']}.")
             if args.output == "name":
                 for run in records(instance):
@@ -231,6 +234,7 @@ def last_runs(instance: JsonObject) -> list[Node]:
 def _node(instance: JsonObject, plan: str, entry: JsonObject) -> Node:
     running, status = active(instance), status_of(entry)
     if running and running.plan == plan:
+        # The entry may still be that of the run before, whose end would be told as this one's.
         begun = (entry.get("uid") or "") == running.uid
         status = status if begun else PENDING
         return Node(f"{plan} (is running ({status}))", [], *_drawn(plan, status))

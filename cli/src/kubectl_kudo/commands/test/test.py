@@ -61,6 +61,7 @@ def new_case(args: Args) -> None:
     texts = case.files()
     try:
         folder.parent.mkdir(exist_ok=True)
+        # Fails if it exists, so that no case of the author is overwritten.
         folder.mkdir()
         for name, text in texts.items():
             write_file(folder / name, text.encode())

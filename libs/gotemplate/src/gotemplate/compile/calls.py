@@ -14,6 +14,7 @@ from gotemplate.golang.values import TYPED_LISTS, StringMap, truth
 from gotemplate.rendering import Located, Rendering
 from gotemplate.types.signature import Function
 
+# By exact type, in one look-up: `isinstance` at each argument would cost more than most functions.
 _SIZED: Final = frozenset({str, list, dict, tuple, StringMap, *TYPED_LISTS})
 
 Convert = Callable[[object], object]
@@ -97,6 +98,7 @@ def _piped(
     convert: Convert,
 ) -> Eval:
     def run(frame: Frame, dot: object) -> object:
+        # Go evaluates the pipeline so far before the other arguments, and passes it behind them.
         last = piped(frame, dot)
         values = [arg(frame, dot) for arg in args]
         values.append(convert(last))
@@ -160,6 +162,7 @@ def short_circuit(
         value: object = None
         for arg, mark in zip(args, marks, strict=True):
             value = arg(frame, dot)
+            # What Go says of a later error depends on where `and` or `or` stopped.
             if mark is not None:
                 frame.run.stopped_at = mark
             if truth(value) is stop_at:

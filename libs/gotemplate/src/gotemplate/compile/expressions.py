@@ -74,6 +74,7 @@ class Expressions:
                 slots.append(declared.slot)
             else:
                 node = last_at(pipe.commands[-1])
+                # Go finds this at run time: what stands before it is evaluated, and may fail first.
                 return self._failing(node, f"undefined variable: {variable.name}", value)
 
         def run(frame: Frame, dot: object) -> object:
@@ -84,6 +85,7 @@ class Expressions:
                 frame.slots[slot] = result
             return result
 
+        # Nearly every declaration has one variable: a closure without the loop.
         def run_one(frame: Frame, dot: object) -> object:
             result = value(frame, dot)
             if result is None:
@@ -120,6 +122,7 @@ class Expressions:
         ):
             last = None if piped is None else _or_no_value(piped)
             return self._method(first, command.args[1:], last)
+        # Go's error names the node that was evaluated last, which is the pipeline so far.
         node = previous if isinstance(first, nodes.Pipe) else first
         return self._failing(node, f"can't give argument to non-function {first}", piped)
 
@@ -211,9 +214,11 @@ class Expressions:
         piped: Eval | None,
     ) -> Eval:
         function = self.functions[identifier.name]
+        # Such a template gets a copy of its data, which others are rendered with, too.
         if identifier.name in CHANGING:
             self.changes_data = True
         given = len(operands) + (piped is not None)
+        # As in Go an error of the rendering, not of the parser: the call may never be made.
         if problem := function.arity_error(len(operands), given):
             return self._failing(identifier, problem, piped)
         args = [self._argument(arg, function.param(i)) for i, arg in enumerate(operands)]
@@ -230,6 +235,7 @@ class Expressions:
         if piped is None:
             return compile_call(self.unit, node, function, args, None)
         param = function.param(given - 1)
+        # With nothing beside the piped value it is an ordinary call of one argument.
         if not operands:
             value = self._checked(_or_no_value(piped), param, identifier)
             return compile_call(self.unit, node, function, [value], None)
@@ -286,6 +292,7 @@ class Expressions:
 
     def _late_argument(self, node: nodes.Operand) -> LateEval:
         """Compile an argument of a method, whose parameters are known when it is called."""
+        # A constant takes the type of the parameter, which only the method knows.
         value = None if isinstance(node, (nodes.Nil, *_CONSTANTS)) else self._operand(node)
         at = last_at(node)
 

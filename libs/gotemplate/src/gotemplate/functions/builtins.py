@@ -53,6 +53,7 @@ def length(item: object) -> int:
         FunctionError: the value has no length.
     """
     if isinstance(item, str):
+        # Go counts bytes; text of ASCII has as many characters.
         return len(item) if item.isascii() else len(to_bytes(item))
     if isinstance(item, (list, tuple, Mapping)):
         return len(item)
@@ -71,6 +72,7 @@ def index(item: object, *indexes: object) -> object:
         if item is None:
             raise FunctionError("index of nil pointer")
         if isinstance(item, Mapping):
+            # Go returns the zero value of the type of the entries: "" in a map of strings.
             item = item.get(_map_key(key), "" if isinstance(item, StringMap) else None)
         elif isinstance(item, (list, tuple)):
             item = item[_position(key, len(item), "slice")]

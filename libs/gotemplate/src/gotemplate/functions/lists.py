@@ -15,6 +15,7 @@ from gotemplate.golang.values import TYPED_LISTS, ListList, NilList, StringList,
 from gotemplate.rendering import Rendering
 from gotemplate.types.signature import ANY, INT, STRING, Function, to_int
 
+# Sprig panics here; Go's templates make this error of it, which users know.
 _NIL: Final = "runtime error: invalid memory address or nil pointer dereference"
 _TOO_LONG: Final = "runtime error: makeslice: len out of range"
 
@@ -71,6 +72,7 @@ def last(items: object) -> object:
 
 def rest(items: object) -> list[object]:
     """Return all items but the first."""
+    # Of no items Sprig returns a nil slice, which `toJson` writes as null.
     values = items_of(items, "Cannot find rest on type")
     return list(values[1:]) if values else NilList()
 
@@ -93,6 +95,7 @@ def compact(items: object) -> list[object]:
 
 def uniq(run: Rendering, items: object) -> list[object]:
     """Return the items without those that occurred before."""
+    # By keys: Sprig compares each pair, which would be quadratic in what a tenant sends.
     distinct: dict[Hashable, object] = {}
     for item in items_of(items, "Cannot find uniq on type"):
         distinct.setdefault(key(run, item), item)
@@ -152,6 +155,7 @@ def chunk(size: int, items: object) -> list[list[object]]:
         FunctionError: it is no list, or the size leaves no way to cut it.
     """
     values = items_of(items, "Cannot chunk type")
+    # Sprig computes with floats, so a size of 0 or below ends as Go's `make` does: with a panic.
     count = math.floor((len(values) - 1) / size) + 1 if size else -1
     if count < 0:
         raise FunctionError(_TOO_LONG)
@@ -180,6 +184,7 @@ def to_strings(run: Rendering, value: object) -> list[str]:
 def join(run: Rendering, separator: str, value: object) -> str:
     """Join the items of a list as strings with a separator; nil is left out."""
     texts = to_strings(run, value)
+    # Checked before the text is made: separators may be far longer than the items.
     run.check("string", sum(map(len, texts)) + len(separator) * len(texts))
     return separator.join(texts)
 
@@ -187,6 +192,7 @@ def join(run: Rendering, separator: str, value: object) -> str:
 def sort_alpha(run: Rendering, value: object) -> list[str]:
     """Return the items of a list as strings, sorted by their bytes."""
     if value is None:
+        # Sprig sorts the text of nil here, where `toStrings` has no item.
         return StringList(["<nil>"])
     return StringList(sorted(to_strings(run, value), key=to_bytes))
 
@@ -229,6 +235,7 @@ def measure(run: Rendering, value: object) -> None:
     Raises:
         LimitError: the value is deeper or larger than the limits allow.
     """
+    # Without recursion: the value may be deeper than Python's stack.
     limits = run.limits
     room = limits.string
     waiting = [(value, 0)]

@@ -79,9 +79,11 @@ class _Reader:
 
     def _unexpected(self, where: str, *, inside: bool = False) -> JsonError:
         """Return Go's error for the next character; at the end `inside` a word Go names a space."""
+        # Go's scanner takes a space at the end of the text, and names it inside a word or a number.
         if self._at >= len(self._text) and not inside:
             return JsonError("unexpected end of JSON input")
         rune = self._text[self._at : self._at + 1] or " "
+        # Go scans bytes: of a rune it names the first one.
         byte = rune if rune.isascii() else chr(rune.encode()[0])
         shown = "'\"'" if byte == '"' else quote_rune(ord(byte))
         return JsonError(f"invalid character {shown} {where}")
@@ -101,6 +103,7 @@ class _Reader:
 
     def _container(self, start: str) -> object:
         self._at += 1
+        # Bounded, since reading recurses.
         self._depth -= 1
         if self._depth < 0:
             raise JsonError("exceeded max depth")
@@ -158,6 +161,7 @@ class _Reader:
         self._at = match.end()
         self._check_end_of_number(fraction=match[1], exponent=match[2])
         value = float(match[0])
+        # Go notes this error, reads on, and returns it at the end with what was read.
         if math.isinf(value):
             self.problem = self.problem or (
                 f"json: cannot unmarshal number {match[0]} into Go value of type float64"
@@ -221,12 +225,14 @@ _PLAIN_BELOW: Final = 1e21
 _SHORT: Final = {
     '"': '\\"',
     "\\": "\\\\",
+    # Go writes \b and \f as these two since 1.22; before, by their numbers.
     "\b": "\\b",
     "\f": "\\f",
     "\n": "\\n",
     "\r": "\\r",
     "\t": "\\t",
 }
+# Both separators are escaped in any case, as in Go: they end lines of JavaScript.
 _SPECIAL: Final = re.compile('["\\\\\x00-\x1f\u2028\u2029\ud800-\udfff]')
 _SPECIAL_HTML: Final = re.compile('["\\\\\x00-\x1f\u2028\u2029\ud800-\udfff<>&]')
 
@@ -291,6 +297,7 @@ class Writer:
         inner = line + "  "
         items = [
             f"{self._string(key)}{colon}{self._value(value[key], inner)}"
+            # By bytes, as Go sorts: a key may hold some that are no UTF-8.
             for key in sorted(value, key=to_bytes)
         ]
         return self._block("{", items, "}", line)
@@ -327,4 +334,5 @@ def number(value: float) -> str:
     if size == 0 or _PLAIN_FROM <= size < _PLAIN_BELOW:
         digits = f"{Decimal(repr(value)):f}"
         return digits.rstrip("0").removesuffix(".") if "." in digits else digits
+    # Go's encoder alone drops the zero of `1e-09`.
     return format_float(value).replace("e-0", "e-")

@@ -31,6 +31,7 @@ def sprintf(run: Rendering, template: str, args: Sequence[object]) -> str:
 
 def _small(digits: str) -> int | None:
     """Read a number as Go's formats do, which give up once it passes a million."""
+    # Bounded before `int`: a format of a tenant may have any number of digits.
     significant = digits.lstrip("0")
     if not digits.isascii() or not digits.isdecimal() or len(significant) > 8:
         return None
@@ -65,6 +66,7 @@ class _Directives:
             if not self._directive():
                 printer.put("%!(NOVERB)")
                 break
+        # Go reports extra arguments only where none was chosen by its number.
         if not self._reordered and self._arg < len(self._args):
             self._extra()
         return printer.text()
@@ -99,6 +101,7 @@ class _Directives:
         else:
             if verb in "vw":
                 spec.for_v()
+            # A width makes a text that is larger than all that goes in.
             self._check(spec.width)
             self._check(spec.precision)
             printer.value(self._args[self._arg], verb)
@@ -140,6 +143,7 @@ class _Directives:
         if match is None or match.end() == self._position:
             return None
         number = _small(match[0])
+        # Go gives up on the whole format once a number is too large.
         self._position = match.end() if number is not None else len(self._format)
         return number
 
@@ -157,6 +161,7 @@ class _Directives:
     def _width(self, spec: Spec) -> None:
         if not self._format.startswith("*", self._position):
             spec.width = self._number()
+            # `%[3]2d`: an index chooses an argument, so it has to stand before `*` or the verb.
             if self._after_index and spec.width is not None:
                 self._good_index = False
             return
@@ -164,6 +169,7 @@ class _Directives:
         if spec.width is None:
             self._printer.put("%!(BADWIDTH)")
         elif spec.width < 0:
+            # Go: a negative width of `*` pads on the right, where zeros would change the number.
             spec.width, spec.minus, spec.zero = -spec.width, True, False
         self._after_index = False
 

@@ -14,6 +14,7 @@ _PATH: Final = frozenset(to_bytes(_UNRESERVED + "$&+,/:;=@"))
 _FRAGMENT: Final = frozenset(to_bytes(_UNRESERVED + "$&+,/:;=?@!()*"))
 _USER: Final = frozenset(to_bytes(_UNRESERVED + "$&+,;="))
 _HOST: Final = frozenset(to_bytes(_UNRESERVED + "!$&'()*+,;=:[]<>\""))
+# What may stand unescaped in a part that is kept as it was written.
 _ENCODED: Final = frozenset(b"!$&'()*+,;=:@[]%")
 
 _CONTROL: Final = re.compile("[\x00-\x1f\x7f]")
@@ -21,6 +22,7 @@ _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*):", re.ASCII)
 _USERINFO: Final = re.compile(r"[A-Za-z0-9\-._:~!$&'()*+,;=%@]*", re.ASCII)
 _PORT: Final = re.compile("(?::[0-9]*)?", re.ASCII)
 _ESCAPE: Final = re.compile(rb"%([0-9A-Fa-f]{2})?")
+# In these schemes everything behind the first colon of a host has to be a port.
 _STRICT: Final = frozenset({"http", "https"})
 _ESCAPE_LENGTH: Final = 3
 
@@ -75,6 +77,7 @@ class Url:
         path = "*" if self.path == "*" else _kept(self.raw_path, self.path, _PATH)
         if path and not path.startswith("/") and self.host:
             text += "/"
+        # RFC 3986, 4.2: the part before the colon would be read as a scheme.
         if not start and not text and ":" in path.partition("/")[0]:
             text = "./"
         return text + path
@@ -87,6 +90,7 @@ def escape(text: str, kept: frozenset[int]) -> str:
 
 def _kept(raw: str, text: str, kept: frozenset[int]) -> str:
     """Return a part as it was written if that is valid and means the text; else escape the text."""
+    # `%2F` stays what it is: unescaped it would separate parts of a path.
     if raw and all(byte in kept or byte in _ENCODED for byte in to_bytes(raw)):
         try:
             if unescape(raw) == text:
@@ -121,6 +125,7 @@ def parse(text: str) -> Url:
     Raises:
         UrlError: the text is not a URL; the error's text is Go's.
     """
+    # Go names the text without its fragment in errors of the rest, and all of it in the fragment's.
     whole, _, fragment = text.partition("#")
     try:
         url = _parse(whole)
@@ -141,11 +146,14 @@ def _parse(text: str) -> Url:
     if text == "*":
         return Url(path="*")
     scheme, rest = _scheme(text)
+    # `http://host?` keeps its question mark when it is written.
     force_query = rest.endswith("?") and rest.count("?") == 1
     rest, _, query = rest.partition("?")
     if not rest.startswith("/"):
+        # A path without a slash behind a scheme is opaque, as in `mailto:user@host`.
         if scheme:
             return Url(scheme, rest, query=query, force_query=force_query)
+        # Go refuses it, since it may be a scheme that is written wrong.
         if ":" in rest.partition("/")[0]:
             raise UrlError("first path segment in URL cannot contain colon")
     user, host, no_host = None, "", False
@@ -153,6 +161,7 @@ def _parse(text: str) -> Url:
         authority, slash, path = rest[2:].partition("/")
         user, host = _authority(scheme, authority)
         rest = slash + path
+    # `file:/path` is written as it was read, not as `file:///path`.
     elif scheme and rest.startswith("/"):
         no_host = True
     return Url(
@@ -176,6 +185,7 @@ def _scheme(text: str) -> tuple[str, str]:
 
 def _authority(scheme: str, text: str) -> tuple[str | None, str]:
     user, at, host = text.rpartition("@")
+    # The host comes first: of two errors Go reports that one. A password may contain `@`.
     parsed = _host(scheme, host)
     return (userinfo(user) if at else None), parsed
 
@@ -209,9 +219,11 @@ def _literal(text: str) -> str:
     if not bracket:
         raise UrlError("missing ']' in host")
     _check_port(port)
+    # RFC 6874: the percent sign before the zone of an IPv6 address is escaped itself.
     host, percent, zone = address.partition("%25")
     host_name = _unescaped_host(host) + (unescape(percent + zone) if percent else "")
     match _ip_version(host_name):
+        # Brackets are for addresses with colons.
         case 4:
             raise UrlError("invalid IP-literal")
         case 0:
@@ -249,5 +261,6 @@ def _unescaped_host(text: str) -> str:
 
 def _check_host_escape(text: str) -> None:
     match = _ESCAPE.fullmatch(to_bytes(text))
+    # RFC 3986: an escape in a host stands for a byte beyond ASCII; RFC 6874 adds the percent sign.
     if match is None or match[1] is None or (int(match[1][:1], 16) < 8 and text != "%25"):
         raise _bad_escape(text)

@@ -28,7 +28,9 @@ _OFFSETS: Final = {
     len("07:00:00"): re.compile("([-+])([0-9]{2}):([0-9]{2}):([0-9]{2})", re.ASCII),
 }
 _NANO_DIGITS: Final = 9
+# Go reads more digits and drops them: a fraction has no more than nanoseconds.
 _MOST_ZONE_HOURS: Final = 23
+# Go: Unix time began in 1969 in zones west of Greenwich, so 69 is 1969 and 68 is 2068.
 _TWENTIETH_CENTURY_FROM: Final = 69
 
 
@@ -137,6 +139,7 @@ class _Reader:
         if element in _NUMBERS:
             name, pattern, low, high = _NUMBERS[element]
             self._number(element, name, pattern, low, high)
+            # Go takes a fraction behind the seconds also where the layout has none.
             if name == "second" and not _is_fraction(following):
                 self._fraction(1)
         elif element in _NAMES:
@@ -172,6 +175,7 @@ class _Reader:
     def _name(self, kind: str, names: Sequence[str]) -> None:
         for number, name in enumerate(names):
             start = self._rest[: len(name)]
+            # As in Go a weekday is not compared with the date, and only AM and PM have a case.
             if start == name if kind == "half" else start.lower() == name.lower():
                 self._rest = self._rest[len(name) :]
                 if kind == "month":
@@ -205,6 +209,7 @@ class _Reader:
     def _zone_offset(self, element: str) -> None:
         match = self._take(_OFFSETS[len(element) - 1])
         hours, minutes, seconds = (int(part) for part in (*match.groups()[1:], "0", "0")[:3])
+        # Go allows 24 hours, 60 minutes and 60 seconds, since people write them.
         for number, most, name in (
             (hours, 24, "hour"),
             (minutes, 60, "minute"),
@@ -224,6 +229,7 @@ class _Reader:
             raise _Mismatch
         name = match[0]
         digits = name.removeprefix("GMT")[1:]
+        # GMT+24 is the zone GMT with `+24` behind it: Go knows offsets up to 23 hours.
         if digits.isdigit() and int(digits[:9]) > _MOST_ZONE_HOURS:
             if not name.startswith("GMT"):
                 raise _Mismatch
@@ -285,6 +291,7 @@ _NUMBERS: Final[dict[str, _Number]] = {
     "06": ("year", _TWO, 0, 99),
     "1": ("month", _ONE_OR_TWO, 1, 12),
     "01": ("month", _TWO, 1, 12),
+    # Which days there are depends on month and year, which may follow: `_date` checks it.
     "2": ("day", _ONE_OR_TWO, 0, 99),
     "_2": ("day", _ONE_OR_TWO, 0, 99),
     "02": ("day", _TWO, 0, 99),

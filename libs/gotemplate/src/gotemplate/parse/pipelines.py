@@ -36,6 +36,7 @@ def number(token: Token) -> nodes.Number:
     whole = parse_integer(token.text)
     if whole is not None and whole <= UINT_MAX and whole >= INT_MIN:
         integer = whole if whole <= INT_MAX else None
+        # Go's ParseUint takes no sign; -0 counts as 0 all the same.
         unsigned = whole if whole >= 0 and token.text[0] != "+" else None
         if integer is not None or unsigned is not None:
             return nodes.Number(token.pos, token.text, integer, unsigned, float(whole))
@@ -47,6 +48,7 @@ def _float(token: Token) -> nodes.Number:
     value = parse_float(text)
     if value is None:
         raise ValueError(f"illegal number syntax: {quote(text)}")
+    # It looks like an integer: Go does not make a float of one that is too large.
     if not any(mark in text for mark in ".eEpP"):
         raise ValueError(f"integer overflow: {quote(text)}")
     integer = int(value) if value.is_integer() and INT_MIN <= value <= INT_MAX else None
@@ -57,6 +59,7 @@ def _float(token: Token) -> nodes.Number:
 def _complex(token: Token) -> nodes.Number:
     text = token.text.removesuffix("i")
     split = max(text.rfind(mark) for mark in "+-") if token.kind == T.COMPLEX else 0
+    # That sign belongs to an exponent, not to the imaginary part.
     while split > 0 and text[split - 1] in "eEpP":
         split = max(text.rfind(mark, 0, split) for mark in "+-")
     split = max(split, 0)
@@ -74,6 +77,7 @@ def ideal(constant: nodes.Number) -> int | float | complex | None:
     text = constant.text
     is_hex = text[:2] in ("0x", "0X") and not any(mark in text for mark in "pP")
     has_mark = any(mark in text for mark in ".eEpP")
+    # Digits of a hexadecimal number and characters in quotes may look like an exponent.
     if constant.floating is not None and has_mark and not is_hex and text[0] != "'":
         return constant.floating
     return constant.integer
@@ -196,6 +200,7 @@ class Pipelines:
             self._declare(token.text)
             if sign != T.COMMA:
                 return tuple(variables), sign == T.ASSIGN
+            # Only `range` gives two values: key and item.
             if context != "range" or len(variables) > 1:
                 raise self._stream.error(f"too many declarations in {context}")
             if self._stream.peek().kind not in (T.VARIABLE, T.CLOSE, T.RIGHT):
@@ -207,6 +212,7 @@ class Pipelines:
             raise self._stream.error(f"missing value for {context}")
         if len(commands) == 1:
             return
+        # A constant can begin a pipeline, and takes no argument from the stage before it.
         for stage, command in enumerate(commands[1:], 2):
             if isinstance(command.args[0], _CONSTANTS):
                 raise self._stream.error(f"non executable command in pipeline stage {stage}")
@@ -240,6 +246,7 @@ class Pipelines:
         if following.kind != T.FIELD or following.spaced:
             return node
         pos, names = self._fields(token.pos)
+        # Go allows fields of parentheses and of the result of a function, of no other term.
         if isinstance(node, nodes.Pipe | nodes.Identifier):
             return nodes.Chain(pos, node, names)
         raise self._stream.error(f"unexpected . after term {quote(str(node))}")

@@ -38,6 +38,7 @@ _KINDS: Final = (
 )
 _EXPONENT: Final = 65_537
 _BEGIN: Final = re.compile(r"^-----BEGIN ([^\n]*?)-----[ \t]*\r?\n", re.MULTILINE)
+# Texts come from templates, and each line that looks like a beginning costs a search.
 _LONGEST: Final = 1 << 16
 _SUFFIX: Final = " PRIVATE KEY"
 _TYPED: Final = {
@@ -72,6 +73,7 @@ def find_block(text: str) -> Block | None:
 
 def _decoded(body: str) -> bytes | None:
     """Decode the lines of a block; headers, if there are some, end with an empty line."""
+    # Base64 has no colon, so it is one of a header.
     if ":" in body:
         body = body.replace("\r\n", "\n").partition("\n\n")[2]
     try:
@@ -203,6 +205,7 @@ def sign(subject: Subject, key: PrivateKey, issuer: Issuer | None, *, authority:
         CertificateError: it cannot be made.
     """
     signing = issuer.key if issuer else key
+    # Go makes such keys and cannot sign with them.
     if isinstance(signing, dsa.DSAPrivateKey):
         raise _failure("x509: certificate private key does not implement crypto.Signer")
     try:
@@ -211,6 +214,7 @@ def sign(subject: Subject, key: PrivateKey, issuer: Issuer | None, *, authority:
             # standard; Go writes them all the same.
             warnings.simplefilter("ignore", UserWarning)
             builder = _builder(subject, key, issuer, authority=authority)
+        # Ed25519 hashes by itself.
         algorithm = None if isinstance(signing, ed25519.Ed25519PrivateKey) else hashes.SHA256()
         certificate = builder.sign(signing, algorithm)
     except (ValueError, TypeError, OverflowError) as error:
@@ -242,10 +246,12 @@ def _builder(
     if authority:
         identifier = x509.SubjectKeyIdentifier.from_public_key(key.public_key())
         builder = builder.add_extension(identifier, critical=False)
+    # As in Go, which leaves it out where subject and issuer are the same.
     if issuer and issuer.certificate.subject != name:
         builder = _with_authority(builder, issuer.certificate)
     if names := _names(subject):
         alternative = x509.SubjectAlternativeName(names)
+        # RFC 5280: critical where the subject is empty, since nothing else names the owner.
         builder = builder.add_extension(alternative, critical=not subject.name)
     return builder
 

@@ -18,6 +18,7 @@ from gotemplate.parse import nodes
 from gotemplate.types.signature import INT, STRING, Function, Param, Refused, refused, wrap
 
 _DAY: Final = 86_400
+# The Gregorian calendar repeats itself after 400 years; `date` has the years 1 to 9999 alone.
 _CYCLE_DAYS: Final = 146_097
 _CYCLE_YEARS: Final = 400
 _BEFORE_1970: Final = 719_162  # days from the year 1 to 1970
@@ -26,6 +27,7 @@ _TEXT: Final = "2006-01-02 15:04:05.999999999 -0700 MST"
 _LAST_YEAR: Final = 9999
 _NANOS: Final = 10**9
 
+# Templates call methods with one result, or with an error as the second one.
 _BAD: Final = "invalid function signature for"
 _SECOND: Final = "second return value should be error; is"
 _REFUSED: Final = {
@@ -133,6 +135,7 @@ class Time:
         """Return the time of a date and clock time in a zone; overflowing parts carry."""
         seconds = _seconds(clock) + clock.nanos // _NANOS
         _, offset = zone.at(seconds)
+        # The zone is asked at a time that is off by the offset, so the answer is asked again there.
         if offset:
             seconds -= zone.at(seconds - offset)[1]
         return cls(seconds, clock.nanos % _NANOS, zone)
@@ -182,6 +185,7 @@ class Time:
 
     def go_json(self) -> object:
         clock = self.clock()
+        # RFC 3339 has four digits for a year, so Go refuses the others.
         if not 0 <= clock.year <= _LAST_YEAR:
             raise ValueError(
                 "json: error calling MarshalJSON for type time.Time: "
@@ -208,6 +212,7 @@ def _seconds(clock: Clock) -> int:
 
 def _add_date(time: Time, years: int, months: int, days: int) -> Time:
     clock = time.clock()
+    # The parts may overflow, as in Go: one month after January 31 is March 2 or 3.
     moved = replace(
         clock, year=clock.year + years, month=clock.month + months, day=clock.day + days
     )
@@ -225,6 +230,7 @@ def _compare(time: Time, other: Time) -> int:
 def _rounded_time(time: Time, unit: int) -> Time:
     if unit <= 0:
         return time
+    # Since the year 1, as in Go, and not since 1970.
     rest = (time.nanoseconds - ZERO.nanoseconds) % unit
     return time.add(-rest if 2 * rest < unit else unit - rest)
 

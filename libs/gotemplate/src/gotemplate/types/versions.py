@@ -62,6 +62,7 @@ class Version:
     @property
     def precedence(self) -> Precedence:
         """The sort key of semver.org's precedence: a release comes after its prereleases."""
+        # Metadata is left out: semver.org orders nothing by it.
         numbers = self.major, self.minor, self.patch
         return numbers, not self.prerelease, _prerelease_key(self.prerelease)
 
@@ -90,6 +91,7 @@ def _prerelease_key(labels: str) -> tuple[_LabelKey, ...]:
 
 
 def _label_key(label: str) -> _LabelKey:
+    # A number that Go cannot read is a text there, and comes after all numbers.
     if _NUMBER.fullmatch(label) and int(label) <= UINT_MAX:
         return 0, int(label), ""
     return 1, 0, label
@@ -113,6 +115,7 @@ def parse_version(text: str) -> Version:
 
 
 def _segment(digits: str | None) -> int:
+    # Cut behind 21 digits, which is too large already: Python refuses to read thousands.
     number = int((digits or "0").lstrip("0")[:21] or 0)
     if number > UINT_MAX:
         raise VersionError(
@@ -151,6 +154,7 @@ def _next_minor(version: Version) -> Version:
 
 
 def _next_patch(version: Version) -> Version:
+    # The patch version after 1.2.3-rc1 is 1.2.3 itself.
     patch = version.patch + (not version.prerelease)
     return _value(version, patch=patch, prerelease="", metadata="")
 

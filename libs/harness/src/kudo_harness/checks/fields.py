@@ -68,6 +68,7 @@ async def check_fields(client: Client, suite: Suite, kinds: Kinds, findings: Fin
     try:
         async with asyncio.timeout(_SECONDS):
             paths = await published_paths(client) if by_version else {}
+            # One after the other: some are megabytes, and this check is only an addition.
             for version in [version for version in by_version if paths.get(version)][:_MOST_GROUPS]:
                 schemas = await schemas_at(client, paths[version])
                 for resource, document in by_version[version]:
@@ -119,6 +120,7 @@ class Schemas:
     def _compare(self, schema: Schema, value: object, path: Path) -> Iterator[Unlike]:
         schema = self._resolved(schema)
         free = any(schema.get(key) for key in _FREE) or schema.get("format") == "int-or-string"
+        # null in an assert is no value of the type; a schema without a type takes any value.
         if value is None or free or "type" not in schema:
             return
         kind = schema["type"]
@@ -133,6 +135,7 @@ class Schemas:
     def _mapping(self, schema: Schema, value: Mapping[str, object], path: Path) -> Iterator[Unlike]:
         properties = schema.get("properties") or {}
         others = schema.get("additionalProperties")
+        # A mapping without a schema may have any field.
         if not properties and not others:
             return
         for key, item in value.items():
@@ -146,6 +149,7 @@ class Schemas:
 
     def _resolved(self, schema: Schema) -> Schema:
         for _ in range(_MOST_REFERENCES):
+            # OpenAPI allows nothing beside $ref: Kubernetes wraps it in allOf to add a default.
             parts: Sequence[Schema] = schema.get("allOf") or ()
             reference = schema.get("$ref") or (parts[0].get("$ref") if len(parts) == 1 else None)
             if not reference:

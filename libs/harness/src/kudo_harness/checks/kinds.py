@@ -149,11 +149,13 @@ def command_may_create(command: Command) -> bool:
         words = shlex.split(command.command)
     except ValueError:
         return True
+    # What a script does is not known without running it.
     if command.script or not words:
         return True
     if words[0] != "kubectl":
         return words[0] not in _INERT_PROGRAMS
     verbs = [word for word in words[1:] if not word.startswith("-")]
+    # An Instance may run plans that apply CRDs, so only verbs that start none are inert.
     if verbs[:1] == ["kudo"]:
         return verbs[1:2] == [] or verbs[1] not in _INERT_KUDO
     # A flag before the verb may have a value, which then looks like the verb.
@@ -231,6 +233,7 @@ class _Check:
             options = step.options
             commands = options.commands if options else ()
             elsewhere = options is not None and bool(options.kubeconfig or options.context)
+            # Commands of a step run before its objects are applied.
             available.after(commands)
             available.open = available.open or any(
                 download.role is Role.APPLY for download in step.downloads
@@ -238,10 +241,12 @@ class _Check:
             if elsewhere:
                 # The kinds of another cluster are not known, nor does it change those of this one.
                 continue
+            # A CRD of the same step counts: what it defines is waited for.
             for document in step.objects.apply:
                 available.kinds.update(defined_by(document))
             for use in _uses_before(step):
                 self.use(use, available)
+            # After the uses: a controller that this step applies has not run when these are sent.
             available.open = available.open or any(map(object_may_create, step.objects.apply))
             for use in _uses_after(step):
                 self.use(use, available)
@@ -263,6 +268,7 @@ class _Check:
         else:
             text = f"the cluster has no kind {name}, so {use.effect}"
             more = f"; {self.advised[use.kind]}" if self.advised[use.kind] else ""
+        # No CRD can add a kind to a group of the API server itself, so that is an error at once.
         if available.open and group not in BUILT_IN_GROUPS:
             text += ", unless something before this step creates its CRD"
             if use.kind not in self.warned:

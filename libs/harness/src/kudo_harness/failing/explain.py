@@ -59,6 +59,7 @@ async def explain(host: Host, client: Client, namespace: str, failed: FailedAsse
     names = {failed.kind, failed.name, _name(candidate)}
     metadata: Any = candidate.get("metadata") or {}
     where = str(metadata.get("namespace") or namespace)
+    # Before any text is made: values of Secrets of the namespace may stand in each of them.
     redactor = await redactor_of(client, where, names)
     # The object may be a Secret, or have a parameter in its spec that is one.
     redactor.learn([bounded(candidate)])
@@ -68,6 +69,7 @@ async def explain(host: Host, client: Client, namespace: str, failed: FailedAsse
     paths = [
         path_in_object(document.value, candidate, difference.path) for difference in differences
     ]
+    # Differences come smallest first, so this one is most probably the cause.
     first, *further = differences
     title = _title(failed, candidate)
     difference_text = str(first).removeprefix(f"{first.place}: ")
@@ -123,6 +125,7 @@ def joined(failures: Sequence[Failure]) -> Failure:
 async def _absent(host: Host, client: Client, namespace: str, failed: FailedAssert) -> Failure:
     resource = failed.resource
     if resource is None:
+        # The kind may be served since the last round; what is said without it is true as well.
         with contextlib.suppress(KubeError):
             resource = await Discovery(client).for_object(failed.document.value)
     place = failed.document.place("metadata", "name") if failed.name else failed.document.place()
@@ -132,6 +135,7 @@ async def _absent(host: Host, client: Client, namespace: str, failed: FailedAsse
         return Failure(f"{message}: {more}")
     where = failed.namespace(namespace)
     redactor = await redactor_of(client, where, (failed.kind, failed.name))
+    # At the same time: each is a request or more, and the time of the step is up.
     sections = await asyncio.gather(
         section(host, "There is instead", others_of_kind(client, failed, resource, namespace)),
         section(host, "There is elsewhere", elsewhere(client, failed, resource, namespace)),

@@ -23,6 +23,7 @@ from kudo_harness.matching import (
 )
 from kudo_harness.suite import Document, ListMatching
 
+# Larger than any number of values in an assert: these come last.
 _ABSENT: Final = 1_000_000
 _UNREADABLE: Final = 2_000_000
 
@@ -120,8 +121,10 @@ def by_name_lines(document: Document, match: Match) -> tuple[str, ...]:
         by_name = best_match(document, [match.candidate], ListMatching.NAME).differences
     except TooLargeToCompare:
         return ()
+    # The user need not change the assert, only the way of comparing.
     if not by_name:
         return (_HOLDS,)
+    # By name it differs in the same places, so the lists are not the reason.
     if {difference.path for difference in by_name} >= {
         difference.path for difference in by_position
     }:

@@ -20,6 +20,7 @@ from kudo_harness.suite import Command
 from kudo_harness.suite.words import NotClosed, expand, split
 
 _SHELLS: Final = frozenset({"sh", "bash", "dash"})
+# What follows is text until this word stands alone: it may look like commands.
 _HERE: Final = re.compile(r"<<-?\s*[\"']?([A-Za-z_]\w*)")
 _OPERATORS: Final = re.compile(r"&&|\|\||[;|]|(?<![<>])&(?!>)")
 _REDIRECTION: Final = re.compile(r"\d*(>>|<<<|<>|>\||[<>]&?|&>>?)(?P<target>.*)")
@@ -72,6 +73,7 @@ def without_lines(script: str, dropped: list[ScriptLine]) -> str:
     """Return a script in which nothing happens in some lines; the others keep their numbers."""
     lines = script.splitlines()
     for line in dropped:
+        # `true`, since a branch of `if` without a command would be a syntax error.
         lines[line.first : line.last + 1] = ["true"] + [""] * (line.last - line.first)
     return "\n".join(lines) + "\n"
 
@@ -115,6 +117,7 @@ def _parts(line: str) -> list[str]:
         elif character == "\\":
             position += 1
         elif character == "#" and (position == 0 or line[position - 1].isspace()):
+            # A comment; within a word `#` is a character.
             line = line[:position]
         elif operator := _OPERATORS.match(line, position):
             parts.append(line[start:position])
@@ -128,6 +131,7 @@ def _words(text: str) -> list[str]:
     try:
         words = split(text)
     except NotClosed:
+        # A quote that goes on in the next line: its beginning names the program all the same.
         words = text.split()
     return without_prefix(list(_without_redirections(words)))
 
@@ -138,6 +142,7 @@ def _without_redirections(words: list[str]) -> Iterator[str]:
         redirection = _REDIRECTION.fullmatch(word)
         if redirection is None:
             yield word
+        # The file stands in the next word.
         elif not redirection["target"]:
             next(rest, None)
 
@@ -214,6 +219,7 @@ class CommandPlanner:
                 dropped.append(line)
         if not dropped:
             return (PlannedCommand(command),)
+        # KUDO is installed before the rest of the script, which needs it.
         action = Action.INSTALL_KUDO if Action.INSTALL_KUDO in actions else Action.SKIP
         if len(dropped) == len(lines):
             return (PlannedCommand(command, action),)

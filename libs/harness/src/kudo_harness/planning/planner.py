@@ -47,6 +47,7 @@ _SERVER: Final = {
     "kubeadmConfigPatchesJSON6902": "there is no kubeadm here",
 }
 """Fields that change the API server or the kubelet, which cannot be done here."""
+# Without containers there is nothing that these could change.
 _IGNORED: Final = (
     "name",
     "networking",
@@ -131,6 +132,7 @@ class KindConfig:
 COMMAND_LINE: Final = Place("command line")
 BOTH_MODES: Final = "only one of --start-control-plane and --start-kind can be set"
 _GO_MODULE: Final = "github.com/kudobuilder/kudo"
+# The module is named at the beginning; the file is that of a repository of others.
 _GO_MOD_BYTES: Final = 64 * 1024
 _STARTS: Final = "kudo-cluster starts a control plane of processes on this machine"
 
@@ -173,6 +175,7 @@ class _Planner:
         return self.suite.options
 
     def plan(self) -> Plan:
+        # A cluster that the user names is used, whatever the suite asks for.
         plan = self._with_other_cluster() if self._given else self._with_own_cluster()
         plan = plan or self._with_other_cluster()
         check_faults(self.suite, plan, self.findings, allowed=self.options.allow_faults)
@@ -192,6 +195,7 @@ class _Planner:
             "startControlPlane",
         )
         kind_flag = self.options.start_kind
+        # The one is of no use without the other.
         if self.options.kind_config and kind_flag is None:
             kind_flag = True
         kind = self._flag(kind_flag, "start-kind", self.of_file.start_kind, "startKIND")
@@ -243,6 +247,7 @@ class _Planner:
         for step in (step for case in self.suite.cases for step in case.steps):
             for command in step.commands:
                 planned = planner.plan(command)
+                # Only commands that do not run as they are: `of_step` returns the others.
                 if planned != (PlannedCommand(command),):
                     steps[command] = planned
         return Plan(
@@ -337,6 +342,7 @@ def check_faults(suite: Suite, plan: Plan, findings: Findings, *, allowed: bool)
 
 def _of_own_cluster(fault: Fault, plan: Plan) -> str:
     match fault.action:
+        # Nodes are named by number, whatever the configuration of kind calls them.
         case NodeNotReady(name=name):
             names = [f"node-{n}" for n in range(1, len(plan.nodes) + 1)]
             return "" if name in names else f"no node {name}; there are {', '.join(names)}"

@@ -59,6 +59,7 @@ class ReportSuite:
 
     @property
     def timestamp(self) -> str:
+        # In UTC: machines whose reports are compared may stand in several zones.
         return self.started.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 

@@ -82,6 +82,7 @@ class Asserts:
     async def check(self) -> Round:
         """Check everything once."""
         result = Round()
+        # All are checked, also behind one that fails: a user wants to mend them together.
         for document in self.must_match:
             await self._check(document, result, forbidden=False)
         for document in self.must_not_match:
@@ -98,6 +99,7 @@ class Asserts:
 
     async def explain(self, result: Round) -> Failure:
         """Return why a round failed, the assert first that is nearest to holding."""
+        # Most often what is nearest to holding is the cause, and what is absent follows from it.
         nearest_first = sorted(result.asserts, key=lambda failed: failed.weight)
         failures = [
             await explain(self.host, self.cluster.client, self.namespace, failed)
@@ -125,7 +127,9 @@ class Asserts:
         try:
             value = document.value
             resource = await self.cluster.find_kind(str(value["apiVersion"]), str(value["kind"]))
+            # A kind that is not served has no objects: a step may install its CRD meanwhile.
             match = await self._match(document, resource) if resource else _NOTHING
+        # A failure of this round only: the API server may answer in the next one.
         except (KubeError, TooLargeToCompare, ValueError) as error:
             text = str(error)
             result.asserts.append(FailedAssert(document, None, forbidden, text, resource))
@@ -178,6 +182,7 @@ class Asserts:
                 obj = await self.cluster.find(
                     resource, namespace if resource.namespaced else "", ref.name
                 )
+                # A missing object is no error here: the expression says so, by its ref.
                 if obj is not None:
                     result.objects[ref.ref] = obj
         except (KubeError, ValueError) as error:

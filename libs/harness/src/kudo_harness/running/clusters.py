@@ -69,6 +69,7 @@ class Cluster:
             return await self.find_kind(version, kind) is not None
 
         try:
+            # One limit for all versions of a CRD: they are served together.
             async with asyncio.timeout(CRD_SECONDS):
                 for version in _served(crd):
                     # Discovery may have been read before the CRD was created.
@@ -83,6 +84,7 @@ class Cluster:
         try:
             crd = await self.client.raw("GET", f"{_CRDS}/{name}")
             conditions = crd["status"]["conditions"]
+            # Terminating is False for each CRD that is not being deleted.
             bad = [condition for condition in conditions if condition["type"] != "Terminating"]
             reasons = [
                 str(condition["message"]) for condition in bad if condition["status"] == "False"
@@ -140,6 +142,7 @@ class Clusters:
 
     async def __aenter__(self) -> Self:
         if self.default is not None:
+            # A step that names the same kubeconfig shares the connection, and the caller closes it.
             self._known[str(self.default.kubeconfig)] = self.default
         return self
 
@@ -192,6 +195,7 @@ class Clusters:
             if path.read_text(encoding="utf-8") == content:
                 return path
         path = self.folder / f"context-{number}.yaml"
+        # First the mode, then the content: it has credentials.
         path.touch(mode=0o600, exist_ok=False)
         path.write_text(content, encoding="utf-8")
         return path

@@ -47,6 +47,7 @@ class Downloads:
 
     async def content(self, url: Text, limit: int) -> bytes | None:
         """Return the file of a URL, None if it cannot be read."""
+        # Also a failure is kept: each URL is told once, however many steps name it.
         if url.value not in self._read:
             self._read[url.value] = await self._fetch(url, limit)
         return self._read[url.value]
@@ -64,6 +65,7 @@ class Downloads:
         except HarnessError as error:
             self.findings.error("NotDownloaded", str(error), url.place)
             return None
+        # Counted over all of them: many files within their limits fill the memory as well.
         self.size += len(content)
         if self.size > self.limits.total_size:
             message = f"the URLs of the suite hold more than {self.limits.total_size} bytes"
@@ -87,6 +89,7 @@ async def fetch_objects(suite: Suite, download: Fetch) -> Suite:
             steps = [await _step(step, downloads) for step in case.steps]
             cases.append(replace(case, steps=tuple(steps)))
         folders.append(replace(folder, cases=tuple(cases)))
+    # At the end, so that all URLs that cannot be read are told together.
     downloads.findings.check()
     return replace(suite, test_dirs=tuple(folders))
 
@@ -151,6 +154,7 @@ async def fetch_cases(urls: tuple[Text, ...], folder: Path, download: Fetch) -> 
         try:
             # Decompressing and writing may take a second; nothing else runs yet that could wait.
             files = await asyncio.to_thread(read_archive, content, url.value, _LIMITS)
+            # By number: names of archives come from URLs, and may be equal.
             root = folder / str(number)
             await asyncio.to_thread(_write, files, root)
         except InvalidInput as error:

@@ -68,12 +68,14 @@ class SafeLog:
     @classmethod
     def of_suite(cls, log: RunLog, suite: Suite) -> "SafeLog":
         """Return the log of a suite: names in it stay readable, although a secret is the same."""
+        # A password may be a common word: names that everybody reads must stay readable.
         safe = cls(log)
         safe.redactor.known.make_public(_names(suite))
         return safe
 
     def learn(self, objects: Iterable[JsonObject]) -> None:
         """Collect the secrets of objects that are about to be applied."""
+        # Before they are applied: the first error may quote one.
         self.redactor.learn(obj for obj in objects if obj.get("kind") == "Secret")
 
     def of(self, case: str, step: str) -> "StepLog":

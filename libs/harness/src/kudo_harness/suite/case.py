@@ -166,10 +166,12 @@ class _CaseReader:
                 files[name.index] += self._in_folder(path, name)
             else:
                 files[name.index].append(_CaseFile(path, name))
+        # By number: of names, `10-` would come before `2-`.
         steps = tuple(self._step(index, files[index]) for index in sorted(files))
         self._note_unused(steps)
         return Case(self.folder.name, self.folder, steps, self.options.values.namespace)
 
+    # With case on every platform.
     def _ignored(self, name: str) -> bool:
         return any(fnmatch.fnmatchcase(name, pattern) for pattern in self.options.ignore)
 
@@ -219,10 +221,12 @@ class _CaseReader:
         if documents is None:
             return
         kinds = [(kind_of(document, self.findings), document) for document in documents]
+        # Before anything else is noted: a file of other runs may be wrong for this one.
         if not self._selected(kinds):
             return
         if file.name.role is Role.APPLY:
             parts.first_applied = parts.first_applied or file.name.name
+        # What a template renders may be empty for these values.
         if not documents and not file.name.template:
             message = "the file is empty; remove it, or write what it is for"
             self.findings.warning("EmptyFile", message, Place(str(file.path)))
@@ -292,6 +296,7 @@ class _CaseReader:
                 "one; put both into one"
             )
             self.findings.warning("TwoTestAsserts", message, document.place("kind"))
+        # As in kuttl the last one wins, so this is no error.
         parts.assert_options = read_assert(self._reading(document))
 
     def _is_object(self, document: Document, role: Role) -> bool:
@@ -316,6 +321,7 @@ class _CaseReader:
 
     def _note_unused(self, steps: tuple[Step, ...]) -> None:
         """Note files that belong to no step, unless something of the case names them."""
+        # A script may read such a file, and tells its name alone: a name in a text is enough.
         commands = [
             *self.options.commands,
             *(command for step in steps for command in step.commands),

@@ -56,6 +56,7 @@ SourceLine = Callable[[int], int]
 """The line of a file that a line of a rendered template comes from."""
 
 _Pair = tuple[yaml.Node, yaml.Node]
+# A merge key is no field: what it adds has the lines of the mapping that it names.
 _MERGE: Final = "<<"
 
 
@@ -115,6 +116,7 @@ class Document:
     def _step(self, node: yaml.Node | None, element: PathElement) -> _Pair | None:
         """Return the node that begins an element, and its value."""
         if isinstance(node, yaml.MappingNode) and isinstance(element, str):
+            # Kept: each field of a document is looked up, and a search for each would be quadratic.
             members = self._members.get(id(node))
             if members is None:
                 # Of keys that come twice the last one counts, as in reading.
@@ -151,6 +153,7 @@ def read_documents(
         place = Place(file, source_line(error.line), error.column)
         findings.error(*_unreadable(error), place)
         return None
+    # Each document costs findings, requests and comparisons of its own.
     if len(values) > limits.documents:
         message = f"more than {limits.documents} documents in one file; split it"
         findings.error("SuiteTooLarge", message, Place(file))
@@ -263,6 +266,7 @@ def render_template(
     """
     data = values.data()
     try:
+        # First the strict way: it names the variable and its line, which `<no value>` does not.
         rendered = _STRICT.parse(file, text).render(data)
     except TemplateError as error:
         place = Place(file, error.line or 0)

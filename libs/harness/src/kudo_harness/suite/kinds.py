@@ -85,10 +85,12 @@ def kind_of(document: Document, findings: Findings) -> str:
     if not version.startswith((_KUDO, _KUTTL)):
         return ""
     if kind in KINDS:
+        # The kind is known, so it is read all the same: its other mistakes are told as well.
         if version not in VERSIONS:
             message = f"no such version: {shown_name(version)}; write {VERSIONS[0]}"
             findings.error("UnknownKind", message, document.place("apiVersion"))
         return kind
+    # kudo.dev has both: an Instance is applied, a TestStep is read here.
     if version.startswith(_KUDO) and kind in _OBJECTS:
         return ""
     kinds = KINDS if version.startswith(_KUTTL) else (*KINDS, *_OBJECTS)
@@ -103,6 +105,7 @@ def read_suite(reading: Reading) -> SuiteOptions:
     fields = _top(reading, _SUITE)
     timeout = fields.integer("timeout", STEP_SECONDS)
     start = fields.line_of_flag("startControlPlane"), fields.line_of_flag("startKIND")
+    # The words of the flags, which kuttl has for the lines of a suite file as well.
     if all(start):
         message = (
             "only one of --start-control-plane and --start-kind can be set: remove "
@@ -145,6 +148,7 @@ def read_suite(reading: Reading) -> SuiteOptions:
 def read_step(reading: Reading) -> StepOptions:
     """Return the fields of a TestStep; `index` and `unitTest` mean nothing, as in kuttl."""
     fields = _top(reading, _STEP)
+    # Read for their types alone: a value of another type is a mistake in any case.
     fields.integer("index")
     fields.flag("unitTest")
     if fields.has("context") and not fields.has("kubeconfig"):
@@ -211,11 +215,13 @@ def _positive(fields: Fields, name: str, value: int) -> int:
 
 def _parallel(fields: Fields) -> int:
     value = fields.integer("parallel", _PARALLEL)
+    # A warning: a suite that asks for more runs as well with fewer at a time.
     if value > _MOST_PARALLEL:
         message = f"{_MOST_PARALLEL} cases run at a time at most; write {_MOST_PARALLEL}"
         fields.warning("InvalidField", message, "parallel")
         return _MOST_PARALLEL
     if value >= 0:
+        # In Go a field that is not set is 0.
         return value or _PARALLEL
     fields.error("InvalidField", f"parallel must be 1 to {_MOST_PARALLEL}", "parallel")
     return _PARALLEL
@@ -243,6 +249,7 @@ def _item(fields: Fields, name: str, n: int, value: object, names: tuple[str, ..
 def _commands(fields: Fields, *, background: bool) -> tuple[Command, ...]:
     commands = _each(fields, "commands", _command)
     for n, command in enumerate(commands):
+        # A step waits for its commands, so a warning tells what is done instead.
         if command.background and not background:
             message = "background works only for commands of a TestSuite; the command is awaited"
             fields.warning("NotInBackground", message, "commands", n, "background")
@@ -342,6 +349,7 @@ def _note_unused(
 
 def _collector(outer: Fields, name: str, n: int, value: object) -> Collector:
     fields = _item(outer, name, n, value, _COLLECTOR)
+    # As in kuttl, where the type may be left out.
     inferred = CollectorType.COMMAND if fields.has("command") else CollectorType.POD
     collector = Collector(
         type=fields.choice("type", CollectorType) or inferred,

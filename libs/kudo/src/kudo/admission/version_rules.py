@@ -26,6 +26,7 @@ Rule = Callable[[OperatorVersion], Iterable[Problem]]
 Tell = Callable[[str], None]
 
 _LABEL: Final = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?")
+# What is wrong with the names of pipes for this Instance is so for each.
 _SHORTEST_INSTANCE: Final = "i"
 _BEGINNINGS: Final = (PLAN_DEPLOY, PLAN_UPGRADE, PLAN_UPDATE)
 
@@ -155,11 +156,13 @@ def version_problems(version: OperatorVersion, tell: Tell = lambda _: None) -> t
         version: The OperatorVersion, within `kudo.api.bounds`.
         tell: Called with each template before it is compiled.
     """
+    # All of them: the author mends what is listed, and each refusal costs another upload.
     problems = [problem for rule in RULES for problem in rule(version)]
     # Nothing is kept: the compiled templates of one package may be as large as the memory allows.
     environment = Environment(policy="operator", missing_key="error", cache_chars=0)
     templates = version.spec.templates or {}
     used = {use.name for task in _used(version) for use in templates_of(task)}
+    # Only those that steps use: whatever runs can be stored.
     for name in sorted(used & templates.keys()):
         tell(f'template "{shown_name(name)}"')
         try:

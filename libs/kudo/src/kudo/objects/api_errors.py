@@ -23,6 +23,7 @@ _PASSING_DENIAL: Final = frozenset({408, 409, 429})
 _PASSING_REASONS: Final = frozenset({"PlanRunning", "MutatingWebhookMissing"})
 """Reasons of denials by our webhook and our policies that go away by themselves."""
 
+# A webhook chooses its status code, so these words come before the code.
 _DENIED_BY_WEBHOOK: Final = re.compile(r'admission webhook "[^"]*" denied the request')
 _DENIED_BY_POLICY: Final = re.compile(r"\S+ \"[^\"]*\" is forbidden: ValidatingAdmissionPolicy '")
 _PASSING_POLICY: Final = re.compile(
@@ -52,15 +53,19 @@ def is_fatal(status: int, reason: str, message: str, causes: Iterable[str]) -> b
     """
     reasons = {reason, *causes}
     if _DENIED_BY_WEBHOOK.match(message):
+        # A webhook that could not decide says so by its code; ours also by a reason.
         undecided = status in _PASSING_DENIAL or status >= 500
         return not undecided and not reasons & _PASSING_REASONS
     if status in _FATAL_STATUS:
         return True
     if status == 404:
         return _NO_NAMESPACE.match(message) is not None
+    # Any other conflict is a write that came first: the next attempt reads the object again.
     if status == 409:
         return "FieldManagerConflict" in reasons
+    # A missing right may be granted while the plan waits, so RBAC's 403 is not fatal.
     if status == 403:
+        # A policy decides by the object alone, which stays as it is.
         by_policy = _DENIED_BY_POLICY.match(message) and not _PASSING_POLICY.match(message)
         return "NamespaceTerminating" in reasons or bool(by_policy)
     return status == 500 and _FATAL_TEXT.match(message) is not None
@@ -209,6 +214,7 @@ def _no_impersonation(rejection: _Rejection) -> str:
 def _no_right_of_account(rejection: _Rejection) -> str:
     """Advise an account whose own rights are missing: its namespace gives them, not the chart."""
     user = _ACCOUNT.search(rejection.message) if rejection.status == 403 else None
+    # A user who is quoted by a webhook, say, is not the one who sent this.
     if user is None or user["user"] != rejection.account:
         return ""
     match = _RIGHT.search(rejection.message)
@@ -261,6 +267,7 @@ def _quota(rejection: _Rejection) -> str:
     match = _QUOTA.search(rejection.message) if rejection.status == 403 else None
     if match is None:
         return ""
+    # `failed quota` means that a value is missing; `exceeded quota` that it is too large.
     if match[0].startswith("failed"):
         return f"ResourceQuota {match['name']} requires these values: set them in the template"
     return (
@@ -278,6 +285,7 @@ def _webhook_away(rejection: _Rejection) -> str:
 
 
 _RULES: Final[tuple[Callable[[_Rejection], str], ...]] = (
+    # First match wins, so the rules for single accounts come before those for the reconciler.
     _immutable,
     _wrong_type,
     _no_impersonation,

@@ -107,6 +107,7 @@ def expand(document: object) -> Expansion:
     expansion = Expansion(document, document)
     if isinstance(document, dict):
         long = _Expander(document, expansion).document()
+        # Otherwise the document itself goes on, so that places and key orders stay as written.
         if long != document or expansion.faults:
             expansion.document = long
     return expansion
@@ -137,6 +138,7 @@ class _Expander:
     included: int = 0
 
     def document(self) -> _Mapping:
+        # Keys match whatever their case, as in Go.
         tasks = self.file.get(_key(self.file, "tasks"))
         self.tasks = [*tasks] if isinstance(tasks, list) else []
         declared = len(self.tasks)
@@ -145,6 +147,7 @@ class _Expander:
         if isinstance(plans, dict):
             try:
                 long["plans"] = {name: self._plan(name, plan) for name, plan in plans.items()}
+            # Fragments that include others twice double with each level.
             except _TooManySteps:
                 message = f"include more than {bounds.STEPS_IN_ALL} steps"
                 self._fault(message, "plans")
@@ -230,6 +233,7 @@ class _Expander:
         if len(step) > 1:
             others = ", ".join(shown_name(key) for key in step if key != "include")
             self._fault(f"includes steps and can have nothing else; remove {others}", *at[:-1])
+        # Told and left out: following it would not end.
         if name in chain:
             circle = " → ".join(map(shown_name, (*chain[chain.index(name) :], name)))
             self._fault(f"includes itself: {circle}", *at)
@@ -282,6 +286,7 @@ class _Expander:
         word = words[0]
         self.expansion.places[*long_at, "tasks"] = (*place, word)
         self.expansion.places[*long_at, "tasks", 0] = (*place, word)
+        # A fragment that is included twice stands for the same step, and has one task.
         if place in self.made:
             return self.made[place]
         name = text_of(step.get(_key(step, "name"))) or ""
@@ -306,6 +311,7 @@ class _Expander:
             spec = {"resources": spec}
         task: _Mapping = {"name": name, "kind": INLINE[word], "spec": spec}
         same = [other for other in self.tasks if _name(other) == name]
+        # Equal tasks are one: plans may have the same step without a fragment.
         if task in same:
             return
         if same:
@@ -350,6 +356,7 @@ def _with_names(document: object, path: Path) -> Path:
         item, name = _below(value, element), None
         if isinstance(element, int) and isinstance(value, list):
             name = _name(item)
+            # Names may come twice in a file that is wrong: the occurrence tells them apart.
             before = [_name(other) for other in value[:element]].count(name)
         elements.append(element if name is None else Named(name, before))
         value = item

@@ -18,6 +18,7 @@ from kudo.redaction.texts import parameters_of_secrets, redact_template, redact_
 Json = Any
 JsonObject = dict[str, Any]
 
+# Below Python's limit of recursion.
 _DEEPEST: Final = 60
 _LONGEST_JSON: Final = 2**20
 _TOO_DEEP: Final = "(nested too deeply)"
@@ -77,6 +78,7 @@ class Redactor:
 
     def learn(self, objects: Iterable[JsonObject]) -> None:
         """Collect the secret values of objects, all of them before the first is redacted."""
+        # Kept, since they are gone through twice: templates name the parameters that are secret.
         collected = list(objects)
         for obj in collected:
             if obj.get("kind") == "OperatorVersion":
@@ -118,6 +120,7 @@ class Redactor:
 
 def _json_in(text: str) -> Json:
     """Return the mapping or list that a text is in JSON, None if it is none."""
+    # Most texts are no JSON: this costs less than the error of the reader.
     if not text.lstrip().startswith(("{", "[")) or len(text) > _LONGEST_JSON:
         return None
     try:

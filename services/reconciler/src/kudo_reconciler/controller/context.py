@@ -67,6 +67,7 @@ class ValueChecks:
         decision = decide(checker)
         if not checker.pending:
             return decision
+        # The same values may have been read together before, and exceeded a limit together.
         if not checker.known_batch():
             await self._read_pending(checker, tenant)
         return decide(checker)
@@ -78,6 +79,7 @@ class ValueChecks:
                 check_job.NAME, request, tenant=tenant, cpu=_SECONDS, wall=_SECONDS
             )
         except LimitExceeded as error:
+            # Remembered as too large, so that no further decision spends a worker on them.
             checker.give_up(error.limit, str(error), check_job.value_at(error.at))
         else:
             checker.learn(check_job.decode_answer(answer))
@@ -157,6 +159,7 @@ class ReconcileContext:
         before = await self._version_in_force(instance)
         decide = partial(revalidate, instance, version, before=before, tenancy=self.tenancy)
         decision = self.values.decide_now(decide)
+        # Most values are small: no operation, and no second reconcile, for them.
         if decision is not None:
             return decision
         metadata = instance.metadata
@@ -165,6 +168,7 @@ class ReconcileContext:
             key_of(instance),
             READ_VALUES,
             (
+                # The answer is of these states alone: with another one the values are read again.
                 metadata.uid,
                 metadata.resource_version,
                 version.metadata.resource_version,
@@ -218,8 +222,10 @@ class ReconcileContext:
             Outdated: the Instance changed since it was read.
         """
         present = finalizers(instance)
+        # Before the finalizer goes: after that nothing tells that objects have to be released.
         if FINALIZER_CLUSTER_RESOURCES in present:
             await self.cluster_objects.release(instance)
+        # Finalizers of others stay: they keep the Instance until their owners are done.
         rest = [item for item in present if item not in OUR_FINALIZERS]
         await self.instances.set_finalizers(instance, rest)
 

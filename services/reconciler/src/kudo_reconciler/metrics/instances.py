@@ -32,6 +32,7 @@ def moment(timestamp: str | None) -> datetime | None:
         read = datetime.fromisoformat(timestamp or "")
     except ValueError:
         return None
+    # Times of the API are in UTC; a text without a zone was written by somebody else.
     return read if read.tzinfo is not None else read.replace(tzinfo=UTC)
 
 
@@ -43,6 +44,7 @@ def run_seconds(entry: PlanStatus) -> float | None:
     began, ended = moment(entry.started_at), moment(entry.finished_at)
     if began is None or ended is None:
         return None
+    # Statuses have whole seconds of the API server's clock, which may be set back.
     return max(0.0, (ended - began).total_seconds())
 
 
@@ -56,10 +58,12 @@ class StepTimes:
     def begin(self, ref: StepRef, entry: PlanStatus, now: datetime) -> None:
         """Record that a step is reconciled; it began now, or at the time in its status."""
         if ref not in self._began:
+            # A leader that takes over goes on with the times of the status.
             self._began[ref] = min(_recorded(entry, ref), default=now)
 
     def end(self, ref: StepRef, now: datetime) -> float | None:
         """Return the seconds since a step began; None if its end was recorded before."""
+        # A step that ended is looked at again until its status is stored.
         if ref in self._ended:
             return None
         self._ended.add(ref)
@@ -103,6 +107,7 @@ def suspended(
     number.add_metric([], len(paused))
     times = ((moment(since), metadata["namespace"], metadata["name"]) for since, metadata in paused)
     readable = ((began, *key) for began, *key in times if began is not None)
+    # The longest come first: those are the forgotten ones.
     for began, namespace, name in heapq.nsmallest(MOST_NAMED, readable):
         seconds.add_metric([namespace, name], max(0.0, (now - began).total_seconds()))
     return families
@@ -133,6 +138,7 @@ class InstanceCollector(Collector):
         states, running, oldest = families = _families()
         instances = self._instances()
         counted = Counter(map(state_of, instances))
+        # Each state has a sample, also of 0: alerts compare with it.
         for state in INSTANCE_STATES:
             states.add_metric([state], counted[state])
         began = list(_runs(instances))
@@ -174,6 +180,7 @@ def state_of(instance: JsonObject) -> str:
         return "deleting"
     conditions = _conditions(instance)
     scheduled = bool(_scheduled_plan(instance))
+    # A condition of an older generation says nothing of the plan that a change has scheduled.
     if conditions.get(STALLED) == "True" and (_is_current(instance) or not scheduled):
         return "failed"
     if scheduled or conditions.get(RECONCILING) == "True":
@@ -204,5 +211,6 @@ def _runs(instances: Iterable[JsonObject]) -> Iterator[tuple[str, datetime | Non
         if name:
             entries = (instance.get("status") or {}).get("planStatus") or {}
             entry = entries.get(name) or {}
+            # The entry of the plan may still be that of its run before.
             ours = entry.get("uid") == instance["spec"]["planExecution"].get("uid")
             yield plan_label(name), moment(entry.get("startedAt")) if ours else None

@@ -119,6 +119,7 @@ class OperationMetrics:
 
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 _RENDER_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+# Plans wait for databases: their runs take from seconds to hours.
 _RUN_SECONDS = (1.0, 5.0, 15.0, 60.0, 300.0, 900.0, 3600.0, 4 * 3600.0)
 _FAILED = str(ExecutionStatus.FATAL_ERROR)
 
@@ -194,6 +195,7 @@ class Metrics:
             "Events waiting to be written, including those being written.",
             registry=self.registry,
         )
+        # Series that begin at 0 have a rate with their first event.
         for outcome in RECONCILE_OUTCOMES:
             self.reconciles.labels(outcome)
         for outcome in APPLY_OUTCOMES:
@@ -262,6 +264,7 @@ class Metrics:
         self.registry.register(WatchCollector(watched))
 
     def reconcile_ended(self, outcome: str, seconds: float) -> None:
+        # Through `labels`, as each label is: no tenant can make a new series.
         self.reconciles.labels(reconcile_label(outcome)).inc()
         self.reconcile_seconds.observe(seconds)
 
@@ -272,6 +275,7 @@ class Metrics:
         """Count a run whose terminal status has been stored."""
         plan, status = plan_label(entry.name), entry.status
         self._runs_finished.labels(plan, status, reason_label(reason)).inc()
+        # Not for a run that KUDO 0.19 began, whose status lacks the start.
         seconds = run_seconds(entry)
         if seconds is not None:
             self._run_seconds.labels(plan, status).observe(seconds)

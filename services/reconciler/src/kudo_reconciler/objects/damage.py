@@ -42,6 +42,7 @@ class Change:
         still = {
             place: before
             for place, (before, after) in self.entries.items()
+            # What was written since is newer than the change, and stays.
             if record.get(place) == after
         }
         removed = [place for place, before in still.items() if before is None]
@@ -86,6 +87,7 @@ class Damage:
 
     def is_repaired(self, owner: InstanceIdentity, change: Change) -> None:
         """Forget a change that was restored, unless another one came meanwhile."""
+        # By identity: a change that came during the write is not restored yet.
         if self.of(owner) is change:
             del self._found[_key(owner)]
 
@@ -95,10 +97,12 @@ class Damage:
 
     def wait(self, key: Key) -> float:
         """Return the seconds until the record of an Instance may be restored again."""
+        # By the clock of the event loop: that of the machine may be set back.
         return max(0.0, self._restored.get(key, float("-inf")) + SECONDS - loop_seconds())
 
     def tried(self, key: Key) -> None:
         """Remember that the record of an Instance is restored now."""
+        # Moved to the end, so that the oldest is the first to be forgotten.
         self._restored.pop(key, None)
         self._restored[key] = loop_seconds()
         if len(self._restored) > _MOST:

@@ -114,12 +114,14 @@ class Directory:
         if self._accounts is None and self._found.get(key, float("-inf")) > self._clock():
             return True
         account = await self._current(self._accounts, SERVICE_ACCOUNTS, namespace, name)
+        # What is being deleted loses its rights at any moment, and nothing new is begun with it.
         if account is None or _is_deleting(account):
             return False
         if self._accounts is None:
             # In compat nothing tells of its deletion, so it counts as existing for a short while.
             self._found[key] = self._clock() + _SECONDS
             self._found.move_to_end(key)
+            # The oldest goes: tenants choose how many names are asked for.
             if len(self._found) > _MOST:
                 self._found.popitem(last=False)
         return True
@@ -135,6 +137,7 @@ class Directory:
             live = await self._client.get(resource, name, namespace=namespace)
         except NotFound:
             return None
+        # The event of this state may be late; until then the cache has what was read.
         if informer is not None:
             informer.observe(live)
         return live

@@ -60,6 +60,7 @@ class Nodes(Protocol):
 
 def prepare(layout: Layout, ports: Ports, network: Network, *, name: str) -> str:
     """Write the files of the control plane; return the URL of the API server."""
+    # It holds the keys of the authorities: no other user of the machine may read them.
     layout.pki.mkdir(mode=0o700)
     authority = Authority.create("kudo-cluster")
     authority.pair.write(layout.pki, CA)
@@ -118,11 +119,13 @@ class Startup:
         network = nodes.prepare(layout, self._supervision)
         server = prepare(layout, ports, network, name=name)
         progress("starting etcd and kube-apiserver")
+        # Both at once: the API server waits for etcd by itself.
         self.start(components.storage(layout, ports))
         extra = (*nodes.server_arguments(layout), *server_arguments)
         self.start(components.apiserver(layout, ports, network, extra))
         self.wait_until_healthy()
         api = setup_api(layout, server)
+        # Before the controllers: the garbage collector looks for new kinds every 30 seconds only.
         if crds is not None:
             self._create(api, _manifests(crds))
         progress(f"starting kube-controller-manager, kube-scheduler and {nodes.programs}")
@@ -168,6 +171,7 @@ class Startup:
 
     def _create(self, api: Api, crds: list[dict[str, Any]]) -> None:
         """Create CRDs and wait until their objects are served."""
+        # All are created before the first wait, since the API server needs a moment for each.
         self.apply(api, "the CRDs", crds)
         for crd in crds:
             self._wait("the CRDs", functools.partial(crd_problem, api, crd["metadata"]["name"]))
@@ -191,6 +195,7 @@ class Startup:
             if not running.process.alive:
                 log = self.layout.log(running.name)
                 tail = _tail(log)
+                # A port that was free when it was picked may be taken when the component listens.
                 kind = PortTakenError if "address already in use" in tail else StartError
                 raise kind(running.name, log, "died while starting", tail)
 
@@ -209,6 +214,7 @@ def _problem(attempt: Callable[[], str | None]) -> str | None:
     except (OSError, http.client.HTTPException) as error:
         return str(error) or type(error).__name__
     except ApiError as error:
+        # Anything else is refused again however often it is sent.
         if error.status not in _TEMPORARY and error.status < http.HTTPStatus.INTERNAL_SERVER_ERROR:
             raise
         return str(error)

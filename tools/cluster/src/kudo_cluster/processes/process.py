@@ -52,6 +52,7 @@ class Process:
     def signal(self, number: signal.Signals) -> bool:
         """Send a signal; returns False if the process is gone already."""
         try:
+            # First the handle, then the check: what is checked is what the signal reaches.
             handle = os.pidfd_open(self.pid)
         except ProcessLookupError:
             return False
@@ -132,6 +133,7 @@ class Supervision:
         try:
             return Process.of(pid)
         except ProcessLookupError:
+            # It has ended already: an identity that no process has.
             return Process(pid=pid, started=-1, boot="")
 
     def detach(self) -> None:
@@ -145,6 +147,7 @@ class Supervision:
         """End the supervisor and its children, and wait until all have ended."""
         self._close_pipes()
         try:
+            # The end of its stdin ends it; it answers no more.
             self._popen.wait(_STOP_TIMEOUT)
         except subprocess.TimeoutExpired:
             # The kernel kills its children then (PR_SET_PDEATHSIG).

@@ -87,8 +87,10 @@ class Supervisor:
         """Answer requests until the parent ends or closes the pipe; raises Stop then."""
         received = b""
         while True:
+            # Detached, the pipe is closed: its end would be read again and again.
             readable, _, _ = select.select([] if self._detached else [0], [], [], _PARENT_CHECK)
             self._reap()
+            # A fork of the parent may hold the pipe open, so its end alone is not enough.
             if not self._detached and os.getppid() != self._parent:
                 raise Stop
             if readable:
@@ -105,9 +107,11 @@ class Supervisor:
             child.kill()
         for child in self._children:
             child.wait()
+        # Again and again: what is killed may leave children of its own.
         while orphans := children():
             for pid in orphans:
                 os.kill(pid, signal.SIGKILL)
+            # Any of them: each frees a place in the list above.
             os.waitpid(-1, 0)
 
     def _handle(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -171,11 +175,13 @@ def main() -> int:
     try:
         supervisor.serve()
     except Stop:
+        # A second signal must not interrupt the end, which would leave processes behind.
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     finally:
         supervisor.kill_all()
         if arguments.remove is not None:
+            # After the processes, which write into it.
             shutil.rmtree(arguments.remove, ignore_errors=True)
     return 0
 

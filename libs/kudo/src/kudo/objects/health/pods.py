@@ -87,6 +87,7 @@ def _said(container: JsonObject) -> str:
     for state in ("state", "lastState"):
         ended = mapping(mapping(container.get(state)).get("terminated"))
         if ended:
+            # The last state wins: one that ended well since has nothing to say about a failure.
             if not number(ended.get("exitCode")):
                 return ""
             # Besides control characters, those that reverse or hide text are not printable either.
@@ -153,6 +154,7 @@ def _problems(pod: JsonObject) -> Iterator[PodProblem]:
         *items(status(pod).get("initContainerStatuses")),
         *items(status(pod).get("containerStatuses")),
     ]
+    # Nothing waits in a pod that has failed; conditions may still say what was before.
     if text(status(pod).get("phase")) == "Failed":
         if explained(status(pod)):
             message = text(status(pod).get("message"))
@@ -168,6 +170,7 @@ def _problems(pod: JsonObject) -> Iterator[PodProblem]:
     for container in containers:
         state = mapping(mapping(container.get("state")).get("waiting"))
         reason = text(state.get("reason"))
+        # The kubelet alternates between both: one name, so that no status is written for it.
         if reason in _PULLING:
             image = text(container.get("image"))
             detail = f'image "{image}" cannot be pulled' if image else "its image cannot be pulled"
@@ -176,6 +179,7 @@ def _problems(pod: JsonObject) -> Iterator[PodProblem]:
             yield _crashing(container)
         elif reason not in _STARTING:
             yield PodProblem(_name(container), reason, text(state.get("message")))
+    # After the containers: a pod that has some has a node.
     scheduled = condition(pod, "PodScheduled")
     if is_false(scheduled) and scheduled.get("reason"):
         yield PodProblem("", text(scheduled.get("reason")), text(scheduled.get("message")))
@@ -189,6 +193,7 @@ def _crashing(container: JsonObject) -> PodProblem:
     ended = mapping(mapping(container.get("lastState")).get("terminated"))
     code = number(ended.get("exitCode"))
     detail = "" if code is None else f"it ends with exit code {code}"
+    # Memory is a cause; CrashLoopBackOff is only what the kubelet does about it.
     reason = _KILLED if ended.get("reason") == _KILLED else _CRASHING
     return PodProblem(_name(container), reason, detail, ended=True)
 
@@ -215,6 +220,7 @@ def delay_of(pod: JsonObject) -> str:
 
 def advice_on(pod: JsonObject, problem: PodProblem) -> str:
     """Return what to do about a problem."""
+    # The scheduler names the claim, and the reason stands there and not at the pod.
     if problem.reason == "Unschedulable" and "persistentvolumeclaim" in problem.detail.lower():
         form = _CLAIM_ADVICE
     elif problem.reason in _ADVICE:
@@ -244,6 +250,7 @@ def job(obj: JsonObject) -> Health:
         return HEALTHY
     if is_terminating(obj):
         return terminating(obj)
+    # Not failed yet: the controller sets Failed once the last pod has ended.
     failing = condition(obj, "FailureTarget")
     if is_true(failing):
         return waiting(f'job "{name(obj)}" is about to fail: {own_message(failing)}')
@@ -259,6 +266,7 @@ def pod(obj: JsonObject) -> Health:
     failed pulls and missing nodes are retried by Kubernetes, so they are waited for.
     """
     phase = text(status(obj).get("phase")) or "Unknown"
+    # Before terminating: what has done its work is healthy also while it is deleted.
     if phase == "Succeeded":
         return HEALTHY
     if is_terminating(obj):
@@ -287,6 +295,7 @@ def _problem(obj: JsonObject) -> str:
     if problem is None or not decides_on_message(obj):
         return str(problem or "")
     said = termination_message(obj) if problem.ended else ""
+    # The annotation decides alone: without it, the last words may be the end of a log.
     return "; ".join(filter(None, (str(replace(problem, last_words="")), said)))
 
 

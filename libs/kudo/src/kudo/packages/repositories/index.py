@@ -126,6 +126,7 @@ def read_index(content: bytes) -> Index:
     Raises:
         InvalidInput: the content is no index, is too large, or a package lacks its version.
     """
+    # Before it is read: the server of a repository decides how much it sends.
     if len(content) > MAX_INDEX:
         raise _invalid(f"the index is larger than {MAX_INDEX} bytes")
     try:
@@ -173,6 +174,7 @@ def _entry(name: str, value: object) -> IndexEntry:
         raise _Unusable("it is not a mapping")
     fields = folded(value)
     version = _text(fields, "operatorVersion")
+    # KUDO 0.19 refuses the whole index for it, where a wrong type only costs the entry here.
     if not version:
         raise _invalid(
             f"validating index file: package {shown_name(name)} is missing an operator version"
