@@ -103,6 +103,7 @@ def run(campaign: Campaign) -> Outcome:
     """Run a campaign; its output is shown as it comes."""
     command = [sys.executable, *campaign.arguments]
     began, before = time.monotonic(), _cpu()
+    # The end has the figures; the whole output may be many megabytes.
     lines: deque[str] = deque(maxlen=_LINES)
     failures: list[str] = []
     with subprocess.Popen(
@@ -117,6 +118,7 @@ def run(campaign: Campaign) -> Outcome:
         assert process.stdout is not None
         for line in process.stdout:
             sys.stdout.write(line)
+            # At each line: a campaign takes hours, and its output is often a pipe.
             sys.stdout.flush()
             lines.append(line.rstrip("\n"))
             if line.startswith(("FAILED ", "ERROR ")) or line.rstrip().endswith(" failed"):
@@ -132,6 +134,7 @@ def run(campaign: Campaign) -> Outcome:
 
 
 def _cpu() -> float:
+    # Counts processes once they have ended, so it is read before and after a campaign.
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 

@@ -139,6 +139,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     expected = pages()
     PAGES.mkdir(exist_ok=True)
     stored = {path.name: path.read_text(encoding="utf-8") for path in PAGES.glob("*.md")}
+    # Also pages that are stored and not expected: their command is gone.
     stale = [name for name in {**expected, **stored} if expected.get(name) != stored.get(name)]
     for name in stale:
         if check:

@@ -62,6 +62,7 @@ class DocsError(Exception):
 
 def copy(root: Path, copies: Path) -> None:
     """Write the pages of a checkout to a folder, with links that lead to each other there."""
+    # A page that was renamed would stay, and links to it would go on working.
     shutil.rmtree(copies, ignore_errors=True)
     sources = [path.relative_to(root).as_posix() for path in (root / "docs").rglob("*.md")]
     for source in (*sources, *PAGES):
@@ -110,11 +111,13 @@ def relinked(text: str, source: str) -> str:
             return match[0]
         target = _copy_of(_joined(PurePosixPath(source).parent, path))
         folders = tuple(f"{_copy_of(folder)}/" for folder in (SCHEMAS, PICTURES))
+        # Links to source files: what is built holds no sources.
         if not target.endswith(".md") and not target.startswith(folders):
             return match["text"]
         up = "../" * _copy_of(source).count("/")
         return f"[{match['text']}]({up}{target}{heading})"
 
+    # In code blocks brackets and parentheses are no links.
     parts = _FENCE.split(text)
     return "".join(_captioned(p) if p.startswith("```") else _LINK.sub(link, p) for p in parts)
 
@@ -169,6 +172,7 @@ def _elsewhere(tag: str, attrs: list[tuple[str, str | None]]) -> Iterator[str]:
     if dict(attrs).get("rel") in _NOT_LOADED:
         return
     for name, value in attrs:
+        # `//host/` is an address, too: of the scheme that the page itself has.
         if (tag, name) in _LOADED and value and re.match(r"(https?:)?//", value):
             yield value
 
@@ -182,6 +186,7 @@ def build(into: Path) -> None:
     copy(ROOT, COPIES)
     navigate(COPIES, NAVIGATION.read_text())
     shutil.rmtree(into, ignore_errors=True)
+    # A fresh environment: warnings come only for pages that are read.
     command = [sys.executable, "-m", "sphinx", "--quiet", "--fail-on-warning", "--fresh-env"]
     folders = ["--doctree-dir", DOCTREES, "--conf-dir", SETTINGS, COPIES, into.absolute()]
     done = subprocess.run([*command, *map(str, folders)], cwd=ROOT)

@@ -80,6 +80,7 @@ def files() -> dict[str, str]:
             objects = _rendered({**_VALUES, "tls": {"mode": mode}, "tenancy": _tenancy(tenancy)})
             crds = [obj for obj in objects if obj["kind"] == _CRD]
             rest = [_namespace(objects), *(obj for obj in objects if obj["kind"] != _CRD)]
+            # The same in each mode: written again and again, and stored once.
             texts["crds.yaml"] = _text(sorted(crds, key=_name))
             texts[f"{name}{end}.yaml"] = _text(sorted(rest, key=_place))
     old = _rendered({**_VALUES, "tenancy": _tenancy("compat", constrained=False)})
@@ -111,6 +112,7 @@ def _without_helm(obj: Json) -> Json:
     """Return the object without the labels and annotations that are for Helm."""
     kept: dict[str, Any] = {}
     for key, value in obj.items():
+        # Wherever labels are, also in templates of pods.
         if key == "labels":
             chart = "helm.sh/chart"
             kept[key] = {name: text for name, text in value.items() if name != chart}
@@ -157,6 +159,7 @@ def _replaced(value: Any) -> Any:
 
 def _place(obj: Json) -> tuple[bool, bool, int, str]:
     """Return the sort key: RBAC first, then the webhook with its configurations, then the rest."""
+    # Fails for a kind that has no place yet, so that nobody adds one without its order.
     rank = _ORDER.index(obj["kind"])
     later = rank >= _FIRST_OF_COMPONENTS
     component = obj["metadata"]["labels"].get("app.kubernetes.io/component")

@@ -58,6 +58,7 @@ class Shell:
             cwd=_ROOT,
             env=self.environment,
             stdout=subprocess.PIPE,
+            # Progress goes straight to the terminal; a denial is shown among the lines.
             stderr=subprocess.STDOUT if denied else None,
             text=True,
             check=False,
@@ -151,6 +152,7 @@ def _confirm(context: Context, *, yes: bool) -> None:
     Raises:
         DemoError: it was not given, or stdin is not a terminal.
     """
+    # On a cluster of others nothing is created by mistake, such as a wrong current context.
     if yes or context.local:
         return
     if not sys.stdin.isatty():
@@ -171,6 +173,7 @@ def _crds(cluster: CurrentCluster) -> Iterator[None]:
         announce("creating the CRDs")
         for path in sorted((_ROOT / "crds").glob("*.yaml")):
             current.create(cluster, path.read_text(encoding="utf-8"), made, announce)
+        # The services list Instances as soon as they start.
         established = ("--for=condition=Established", "--timeout=60s")
         current.kubectl(cluster, "wait", *established, "-f", str(_ROOT / "crds"))
         yield

@@ -64,6 +64,7 @@ class Archive:
             for member in layer:
                 if Path(member.name).name.startswith(_REMOVED):
                     raise DeliveryError(f"{self.path}: a layer removes {member.name}")
+                # We have built it, and any other filter would change modes and owners.
                 layer.extract(member, directory, filter="fully_trusted")
 
     def _layers(self) -> Iterator[tarfile.TarFile]:
@@ -104,6 +105,7 @@ def command(root: Path, program: Sequence[str]) -> list[str]:
         root: the unpacked image.
         program: its path inside, and its arguments.
     """
+    # As a restricted pod has it, also for what runs before the user is changed.
     outer = ["setpriv", "--clear-groups", "--no-new-privs", "--inh-caps=-all"]
     spaces = ["unshare", "--mount", "--pid", "--fork", "--kill-child"]
     return [*outer, *spaces, "sh", "-euc", _PREPARE, "confined", str(root), str(USER), *program]
@@ -150,6 +152,7 @@ def running(
         try:
             outer.wait(_STOP_SECONDS)
         except subprocess.TimeoutExpired:
+            # Then raised: a service that ignores SIGTERM delays each update of a Deployment.
             os.kill(service, signal.SIGKILL)
             outer.wait()
             raise
@@ -209,8 +212,10 @@ def measure(archive: Path) -> Figures:
     image = Archive(archive)
     with tempfile.TemporaryDirectory(prefix="kudo-image-") as directory:
         root = Path(directory)
+        # The folder is the root of another user, who could not enter it otherwise.
         root.chmod(0o755)
         image.unpack(root)
+        # The first start reads files that the kernel does not have in memory, as on a new node.
         starts = [_start(root, image) for _ in range(1 + _ROUNDS)]
     name = image.names()[0].rpartition("/")[2]
     return Figures(name, image.size() / _MEGABYTE, starts[0], min(starts[1:]))

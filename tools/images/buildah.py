@@ -38,6 +38,7 @@ class Buildah:
         container = self._run("from", "scratch").strip()
         try:
             self._run("add", "--quiet", container, str(directory), "/")
+            # Without a time the same files give the same image, and builds on it find their layers.
             return self._run("commit", "--quiet", "--timestamp=0", container, name).strip()
         finally:
             self._run("rm", container)
@@ -86,6 +87,7 @@ class Buildah:
         if identity is None:
             raise DeliveryError(f"there is no image {name}")
         unfinished = archive.with_suffix(".new")
+        # Left by a build that was killed.
         unfinished.unlink(missing_ok=True)
         # By its id: pushed by name, the archive would hold the name in the store, too.
         self._run("push", "--quiet", identity, f"docker-archive:{unfinished}:{name}")

@@ -36,6 +36,7 @@ def run(
         done = subprocess.run(command, cwd=cwd, env=environ, capture_output=True, text=True)
     except FileNotFoundError:
         raise DeliveryError(f"{command[0]} is not installed") from None
+    # Both: builds report what failed on either of them.
     output = done.stdout + done.stderr
     if log is not None:
         log.write_text(output, encoding="utf-8")
@@ -63,6 +64,7 @@ def check(*, user: int | None = None, find: Callable[[str], str | None] = shutil
         user: the uid that would build; by default that of this process.
         find: returns the path of a program, None if there is none.
     """
+    # Before root is asked for: who installs programs needs it anyway.
     if missing := sorted({package for name, package in PACKAGES.items() if find(name) is None}):
         raise DeliveryError(
             "building images needs programs that are not installed. On Debian and Ubuntu: "

@@ -74,6 +74,7 @@ def documents_of(owner: Owner, rights: Rights) -> list[Document]:
     The account `default` exists in every namespace, so there is no document for it.
     """
     documents = []
+    # First what the others name: a binding of an account that does not exist gives nothing.
     if owner.account != DEFAULT_ACCOUNT:
         account = _object(SERVICE_ACCOUNTS, owner.account, owner)
         documents.append(Document(SERVICE_ACCOUNTS, account))
@@ -138,6 +139,7 @@ def text_of(documents: Iterable[Document], notes: Iterable[str] = ()) -> str:
     text = "".join(f"# Note: {printable(note, _LONGEST)}\n" for note in notes)
     for document in documents:
         comments = "".join(f"# {printable(text, _LONGEST)}\n" for text in document.comments)
+        # Rules are written line by line below, since comments stand between them.
         rest = {key: value for key, value in document.object.items() if key != "rules"}
         rules = "".join(map(_rule, document.rules))
         text += f"---\n{comments}{dump(rest)}" + (f"rules:\n{rules}" if rules else "")
@@ -229,6 +231,7 @@ class Giving:
                 raise self._refused(document, error) from error
             if there is None:
                 self._created.append((document.kind, made))
+            # Only Roles are taken back: a binding names the same Role and account as before.
             elif made.get("rules") != there.get("rules"):
                 self._replaced.append((document, there, made))
             done = "created" if there is None else "configured"
@@ -241,6 +244,7 @@ class Giving:
         await self.apply()
         try:
             yield
+        # Not after a lost connection or ctrl-C: the Instance may exist, and needs the rights.
         except (CliError, ApiError):
             await self.undo()
             raise
@@ -301,6 +305,7 @@ class Giving:
 
 def check_escalation(owner: Owner, rights: Rights, *, allowed: bool) -> None:
     """Raise CliError if rights let an account get more and the user has not agreed to that."""
+    # Before anything is sent: who installs a package has to have seen these.
     dangers = [] if allowed else escalations(rights)
     if not dangers:
         return

@@ -130,6 +130,7 @@ def check_instance(name: str, version: OperatorVersion, values: Mapping[str, str
     Raises:
         CliError: something is wrong; the text lists all problems.
     """
+    # In a text of its own, the one of KUDO 0.19, before all others.
     missing = [
         p.name
         for p in version.parameters
@@ -173,6 +174,7 @@ def check_kubernetes(required: str | None, server: Mapping[str, str]) -> None:
     if lowest is None:
         raise CliError(f"unable to parse operators kubernetes version: {required}")
     served = minor_version(server.get("gitVersion") or "")
+    # A distribution may name its version in a way that cannot be read: it is not refused.
     if served is not None and served < lowest:
         raise CliError(
             f"expected kubernetes version of {required} is not supported with version: "
@@ -219,6 +221,7 @@ def verify_before_install(args: Args, located: Located, resolution: Resolution) 
             f"that, or leave the verification out with --skip-verify:\n  {lines}",
             code=ExitCode.INVALID,
         )
+    # Errors that KUDO 0.19 installed and ran: told, and not refused.
     tolerated = [finding for finding in findings if finding.tolerated]
     for finding in tolerated[:MOST_PROBLEMS]:
         talk(f"Warning: {located_message(finding)}")

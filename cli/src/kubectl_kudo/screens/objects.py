@@ -81,9 +81,11 @@ async def get_objects(session: Session, args: Args, output: str) -> None:
     instance = await session.existing_instance(args.instance)
     inventory = await recorded(session, instance)
     record = inventory.record
+    # Labels are a guess: anybody can set them, and an object may lack them.
     entries = [*record] if record is not None else await _labelled(session, instance, inventory)
     owner, now = identity_of(instance), datetime.now(UTC)
     rows = [Row(live, owner) for live in await read_live(session.client, entries)]
+    # By plan and task, as they are applied; the record itself has no such order.
     rows.sort(key=lambda row: row.order)
     key = key_of(instance)
     if output == TREE:
@@ -94,6 +96,7 @@ async def get_objects(session: Session, args: Args, output: str) -> None:
         show_data([row.to_data() for row in rows], output, single=False)
     # Where stdout and stderr are one file, what follows must not stand before it.
     sys.stdout.flush()
+    # What ran before there was a record is only found by a search, which costs many requests.
     if record is not None and not record.complete:
         talk(
             "The record is not complete: objects of earlier runs may be missing. `kubectl kudo "

@@ -194,7 +194,9 @@ class Parser(argparse.ArgumentParser):
         super().__init__(
             prog=prog,
             add_help=False,
+            # KUDO 0.19 knew no abbreviated flags, and a new flag would change what one means.
             allow_abbrev=False,
+            # Its errors have the texts and the exit code of argparse, not those of KUDO 0.19.
             exit_on_error=False,
             formatter_class=_HelpFormatter,
             usage=texts.get("usage"),
@@ -214,6 +216,7 @@ class Parser(argparse.ArgumentParser):
         """
         typed = [self._plain_switch(token) for token in argv]
         try:
+            # What argparse does not know is told in the words of Go's flags below.
             args, rest = self.parse_known_args(typed)
         except argparse.ArgumentError as error:
             # The texts of KUDO 0.19, whose flags were those of Go.

@@ -72,6 +72,7 @@ class Command:
         """
         if not (self.names_instance and args.arguments):
             return
+        # The same name given twice is no contradiction.
         named = dict.fromkeys([*filter(None, [args.instance]), *args.arguments])
         if len(named) > 1:
             text = f"{self.name} takes one instance, not {' and '.join(named)}"
@@ -101,6 +102,7 @@ class Entry:
 
     def load(self, name: str) -> Command:
         """Import the module, and return its command with this name."""
+        # Imported now and not at the top: one command would wait for the imports of all.
         command: Command = import_module(f"kubectl_kudo.{self.module}").COMMAND
         return replace(command, name=name, summary=self.summary)
 
@@ -154,10 +156,12 @@ def find(root: Group, argv: Sequence[str]) -> Found:
     rest: list[str] = []
     words = iter(argv)
     for word in words:
+        # What follows is the command's own, also if it looks like another word.
         if isinstance(node, Command) or word == "--":
             return node, [*rest, word, *words]
         if word.startswith("-") and word != "-":
             rest.append(word)
+            # Otherwise its value would be taken for a word of the command.
             if _takes_value(root, word):
                 rest.extend(islice(words, 1))
         elif (name := node.aliases.get(word, word)) in node.members:

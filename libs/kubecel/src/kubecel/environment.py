@@ -79,6 +79,7 @@ def _unknown(
         return f"the function {shown} of Kubernetes is not supported here"
     what = "function" if called else "name"
     near = {overload.function for overload in OVERLOADS} if called else names
+    # Sorted, so that of two names that are equally close always the same one is named.
     for close in get_close_matches(root, sorted(near), n=1):
         return f"unknown {what} {shown}; did you mean {close}?"
     return f"unknown function {shown}" if called else f"unknown name {shown}; {hint}"
@@ -155,6 +156,7 @@ class Program:
             kind = value.type()
             if kind == self.wanted:
                 return Result(value.plain_value())
+            # The library returns errors of an evaluation as values.
             if kind != self.error_type:
                 return Result(fault=f"is {_but(self.wanted, kind)}")
             text = str(value.value())
@@ -198,6 +200,7 @@ class Environment:
             said = compile_error(str(error), expression, self.names, self.hint)
             raise NotCompiled(said) from None
         kind = compiled.return_type()
+        # What objects give has a type only when the expression is evaluated.
         if kind not in (wanted, types.DYN):
             expected = "a text" if text else "true or false"
             message = f"the expression is of type {kind.name().lower()}, and must be {expected}"
@@ -205,6 +208,7 @@ class Environment:
         return Program(compiled, wanted, types.ERROR)
 
 
+# Kept, since most expressions are over the same names; bounded, since suites choose these.
 @lru_cache(maxsize=64)
 def environment(names: tuple[str, ...], hint: str) -> Environment:
     """Return what compiles expressions over these names; see `Environment.hint`.
@@ -213,6 +217,7 @@ def environment(names: tuple[str, ...], hint: str) -> Environment:
         LibraryMissing: the library is not installed.
     """
     try:
+        # Here and not at the top: the single file of the plugin does not have the library.
         from cel_expr_python import cel
         from cel_expr_python.ext import (
             ext_bindings,
@@ -224,6 +229,7 @@ def environment(names: tuple[str, ...], hint: str) -> Environment:
     except ImportError as error:
         raise LibraryMissing from error
     env = cel.NewEnv(
+        # A word that CEL keeps for itself is an error of whoever gives it as a name, with its line.
         variables={name: cel.Type.DYN for name in names if is_name(name)},
         extensions=[
             ext_strings.ExtStrings(),

@@ -87,6 +87,7 @@ async def retry(session: Session, args: Args) -> None:
     instance = await session.existing_instance(args.instance)
     plan, begin = args.name or last_executed(instance) or "", str(getattr(args, "from"))
     entry = await _failed_run(session, instance, plan)
+    # Told before it is sent: with --from, steps count as finished that are not.
     _foretell(plan, entry, retry_of(entry, begin) if begin else retry_of(entry), begin)
     text = f"Triggered retry of {word(plan)} plan for {key_of(instance)} instance"
     fields = {"retryOf": entry["uid"], "from": begin or None}
@@ -106,7 +107,9 @@ async def _failed_run(session: Session, instance: JsonObject, plan: str) -> Json
         text = f"no plan of instance {key} ever ran: there is nothing to retry"
         raise CliError(text, code=ExitCode.NOT_FOUND)
     entry = entries(instance).get(plan) or {}
+    # KUDO 0.19 gave plans that never ran an entry without a uid.
     if not entry.get("uid"):
+        # First whether there is such a plan at all: a wrong name is told as that.
         check_plan(instance, await session.version_of(instance), plan)
         text = f"plan {plan} of instance {key} never ran: there is nothing to retry"
         how = f"run it: kubectl kudo plan trigger {flags} --name {plan}"

@@ -85,6 +85,7 @@ class Redactor:
                 templates = (obj.get("spec") or {}).get("templates")
                 if isinstance(templates, Mapping):
                     self.parameters |= parameters_of_secrets(templates)
+        # After all OperatorVersions: the first Instance may use one that comes last.
         walk = _Walk(self.parameters, self._note, self._learn_text)
         for obj in collected:
             walk.object(obj)
@@ -171,16 +172,20 @@ class _Walk:
         document = _json_in(text)
         if document is not None:
             self.value(document, _Place(sensitive=True))
+        # A Secret may hold a file of values: a log shows one of them, never the whole file.
         elif "\n" in text or "=" in text:
             for value in _ASSIGNED.findall(text[:_LONGEST_JSON])[:_MOST_ASSIGNED]:
                 self.secret(value)
 
     def _metadata(self, metadata: JsonObject, place: _Place) -> JsonObject:
+        # The names of its fields repeat keys of a Secret, and may quote values of lists.
         kept = {key: value for key, value in metadata.items() if key != "managedFields"}
         annotations = kept.get("annotations")
         if isinstance(annotations, dict):
             kept["annotations"] = {
-                key: _LEFT_OUT if key in COPIES else value for key, value in annotations.items()
+                # kubectl apply keeps the whole object here, with all that is redacted elsewhere.
+                key: _LEFT_OUT if key in COPIES else value
+                for key, value in annotations.items()
             }
         below = _Place(place.kind, by_kubernetes=True, depth=1)
         return {key: self.field(key, value, below) for key, value in kept.items()}
@@ -224,6 +229,7 @@ class _Walk:
 
     def value(self, value: Json, place: _Place) -> Json:
         """Return what becomes of a value."""
+        # Left out and not shown as it is: what was not looked at may be secret.
         if place.depth > _DEEPEST:
             return _TOO_DEEP
         if isinstance(value, dict):

@@ -133,12 +133,14 @@ def _of(package: Package, resolution: Resolution) -> Iterator[Finding]:
                 field=f"{package.origin}/{problem.field}",
             ),
             place=replace(finding.place, file=f"{package.origin}/{finding.place.file}"),
+            # An edit belongs to the file of the dependency, which is not the package at hand.
             edit=None,
         )
 
 
 def child_values(package: Package, resolution: Resolution) -> Iterator[Finding]:
     """Yield what is wrong with the values for children whose package is known."""
+    # By name and versions, as tasks name them: a package may depend on several versions of one.
     children = {}
     for dependency in resolution.dependencies:
         file = dependency.operator
@@ -159,6 +161,7 @@ def _values(task: Task, child: Package, rendering: Rendering) -> Iterator[Findin
         if file not in rendering.package.templates:  # which another check reports
             return
         try:
+            # Filled with texts where Instances decide: what is the same for all is judged.
             values = parse_parameter_file(file, rendering.text(file, fill=True))
         except FatalTaskError:  # which the check of rendering reports
             return
@@ -191,6 +194,7 @@ def _value(
     place = _place(file, parameter.name, rendering)
     line = rendering.package.templates[file].split("\n")[place.line - 1] if place.line else "{{"
     problem = check_value(declared(parameter), value)
+    # A value that a template computes may be right for each Instance that there is.
     if problem is not None and "{{" not in line:
         yield error(problem.reason, problem.message, place)
 

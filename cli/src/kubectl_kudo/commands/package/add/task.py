@@ -28,6 +28,7 @@ from kudo.packages.files import OPERATOR_FILE
 
 JsonObject = dict[str, Any]
 _PIPE_FIELDS = ("file", "envFile", "kind", "key")
+# A template of comments alone renders to no object, so it can be applied as it is.
 _NO_OBJECTS = "# Kubernetes objects; a line of three hyphens separates one from the next.\n"
 _NO_PARAMETERS = "# Parameters of the child, one a line: NAME and value, separated by a colon.\n"
 
@@ -98,6 +99,7 @@ def _given(kind: TaskKind, args: Args) -> Iterator[tuple[str, object]]:
     """
     given = {name: field.given(args) for name, field in _fields(kind)}
     flags = [FIELDS[name].flag for name in kind.needed if name in FIELDS]
+    # Fields that have no flag are written into the file by hand.
     if not all(given[name] for name in kind.needed if name in FIELDS):
         raise UsageError(f"a task of kind {kind.name} needs {' and '.join(flags)}")
     yield from ((name, value) for name, value in given.items() if value)
@@ -175,6 +177,7 @@ def _new_templates(spec: JsonObject, target: Target) -> Iterator[tuple[str, str]
     if "parameterFile" in spec:
         texts[spec["parameterFile"]] = _NO_PARAMETERS
     for name, text in texts.items():
+        # A template of that name is the author's, and stays as it is.
         if not target.has_template(name):
             yield f"{TEMPLATES}/{name}", text
 
@@ -188,6 +191,7 @@ def _pod(pipes: list[JsonObject]) -> str:
     above = posixpath.commonpath([posixpath.join("/", folder) for folder in folders] or ["/out"])
     init = {
         "name": "init",
+        # Any image with a shell: the author names the program that makes the files.
         "image": "busybox",
         "command": ["sh", "-c", f"{make} && {touch}"],
         "volumeMounts": [{"name": "out", "mountPath": above}],

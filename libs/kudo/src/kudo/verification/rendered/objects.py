@@ -45,9 +45,11 @@ _OF_PODS: Final = (
 """Where workloads have the metadata of their pods."""
 _OF_WORKLOADS: Final = frozenset({"apps", "batch"})
 """Groups whose kinds have such pods."""
+# DNS-1035: names of Services begin with a letter.
 _SERVICE: Final = re.compile(r"[a-z](?:[-a-z0-9]*[a-z0-9])?")
 _PATH_SEGMENTS: Final = frozenset({"rbac.authorization.k8s.io"})
 """Groups whose names may contain anything but `/` and `%`."""
+# Verification asks no cluster, so kinds of CRDs are known only by this list.
 _CLUSTER_SCOPED: Final = frozenset(
     {
         *("Namespace", "Node", "PersistentVolume", "ClusterRole", "ClusterRoleBinding"),
@@ -175,6 +177,7 @@ def _mapping_at(obj: JsonObject, path: tuple[str, ...]) -> JsonObject:
 
 def objects_are_defined_once(rendering: Rendering) -> Iterator[Finding]:
     """Of two definitions of an object in one plan, the one that is applied last wins."""
+    # Each template once, however many tasks apply it: rendering is what takes time.
     by_file = {file: rendering.found(file) for file in rendering.package.templates}
     reported: set[tuple[str, ...]] = set()
     for plan in rendering.package.operator.plans or {}:
@@ -182,6 +185,7 @@ def objects_are_defined_once(rendering: Rendering) -> Iterator[Finding]:
         for file in dict.fromkeys(_files_of(rendering.package, plan)):
             objects, fill = by_file.get(file, ((), False))
             for item in objects:
+                # Without the version: the API server has one object for all versions of a kind.
                 key = _group(item), item.object["kind"], item.object["metadata"]["name"]
                 first = seen.setdefault(key, item)
                 # Once for two templates, however many plans apply both.
@@ -243,6 +247,7 @@ def objects_are_not_too_many(rendering: Rendering) -> Iterator[Finding]:
 
 def _files_of(package: Package, plan: str) -> Iterator[str]:
     """Yield the templates that the tasks of a plan apply, once for each task of a step."""
+    # Of two tasks of one name the first counts.
     tasks = {task.name: task for task in reversed(package.operator.tasks)}
     steps = steps_of((package.operator.plans or {})[plan])
     used = [tasks[name] for step in steps for name in step.tasks if name in tasks]
