@@ -138,6 +138,7 @@ class FairQueue(Generic[T]):
         if not self.waiting[tenant]:
             del self._tenants[tenant]
 
+
 log = logging.getLogger(__name__)
 
 
