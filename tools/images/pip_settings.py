@@ -55,9 +55,9 @@ class PipSettings:
         return "\n".join(["[global]", *lines, ""])
 
 
-def of_this_machine(environ: Mapping[str, str] = os.environ) -> PipSettings:
+def of_this_machine() -> PipSettings:
     """Ask pip, which knows its files and variables."""
-    return read(run([sys.executable, "-m", "pip", "config", "list"]), environ)
+    return read(run([sys.executable, "-m", "pip", "config", "list"]), os.environ)
 
 
 def read(listing: str, environ: Mapping[str, str]) -> PipSettings:

@@ -13,8 +13,6 @@ from kubeio.resource import PODS
 from kudo.redaction.objects import Redactor
 from kudo.redaction.texts import Lines
 
-LOG_LIMIT: Final = 5 * 2**20
-"""Bytes of each log, unless `--log-limit` says otherwise."""
 ALL_LOGS: Final = 40
 """All logs together have as many bytes as this number of them."""
 METRICS_LIMIT: Final = 4 * 2**20

@@ -147,16 +147,13 @@ def find_context(
     raise ConfigError(problem)
 
 
-def context_names(
-    kubeconfig: Path | str | None = None, *, environ: Mapping[str, str] | None = None
-) -> list[str]:
+def context_names(kubeconfig: Path | str | None = None) -> list[str]:
     """Return the names of the contexts that `load_config` could use, in the order of the files.
 
     Raises:
         ConfigError: a file cannot be read.
     """
-    paths = kubeconfig_paths(kubeconfig, os.environ if environ is None else environ)
-    return list(read_kubeconfig(paths).contexts)
+    return list(read_kubeconfig(kubeconfig_paths(kubeconfig, os.environ)).contexts)
 
 
 def kubeconfig_paths(explicit: Path | str | None, env: Mapping[str, str]) -> list[Path]:

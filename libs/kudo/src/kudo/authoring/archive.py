@@ -32,7 +32,6 @@ from kudo.packages.files import (
     OPERATOR_FILE,
     FileCollector,
     PackageFiles,
-    PackageLimits,
     unreadable,
 )
 from kudo.packages.model import OperatorFile
@@ -202,20 +201,17 @@ def archive_name(operator: OperatorFile) -> str:
     return name
 
 
-def collect(
-    folder: Path, *, target: Path | None = None, limits: PackageLimits = DEFAULT_LIMITS
-) -> Collected:
+def collect(folder: Path, *, target: Path | None = None) -> Collected:
     """Return all regular files of a folder that its `.kudoignore` does not exclude.
 
     Args:
         folder: The folder of the package. Folders of version control in it are left out.
         target: The archive to be, which is left out: it may be in the folder.
-        limits: How much a package may hold.
 
     Raises:
-        InvalidInput: a file cannot be read, or there is more than the limits allow.
+        InvalidInput: a file cannot be read, or there is more than a package may hold.
     """
-    collector, left_out = FileCollector(str(folder), limits), []
+    collector, left_out = FileCollector(str(folder), DEFAULT_LIMITS), []
     try:
         rules = _rules(folder)
         for path, entry in _entries(folder, rules):

@@ -57,20 +57,17 @@ def locate(path: str | Path, *, limits: PackageLimits = DEFAULT_LIMITS) -> Locat
     return _in_archive(files, limits)
 
 
-def locate_in_archive(
-    data: bytes, origin: str, *, limits: PackageLimits = DEFAULT_LIMITS
-) -> Located:
+def locate_in_archive(data: bytes, origin: str) -> Located:
     """Return the package in the bytes of a `.tgz` archive.
 
     Args:
         data: The archive.
         origin: Where it comes from, for messages.
-        limits: How much it may hold.
 
     Raises:
         InvalidInput: as of `read_package`.
     """
-    return _in_archive(read_archive(data, origin, limits), limits)
+    return _in_archive(read_archive(data, origin, DEFAULT_LIMITS), DEFAULT_LIMITS)
 
 
 def _in_archive(files: PackageFiles, limits: PackageLimits) -> Located:

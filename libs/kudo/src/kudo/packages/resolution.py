@@ -117,23 +117,17 @@ def resolve(
     return Resolution(rewritten, tuple(walk.packages.values()))
 
 
-def check_installed(
-    version: OperatorVersion,
-    lookup: Lookup,
-    *,
-    limits: DependencyLimits = DEFAULT_DEPENDENCY_LIMITS,
-) -> None:
+def check_installed(version: OperatorVersion, lookup: Lookup) -> None:
     """Check that all that an installed version depends on is installed, over all levels.
 
     Args:
         version: The OperatorVersion.
         lookup: Finds installed versions.
-        limits: How much it may depend on.
 
     Raises:
         InvalidInput: as of `resolve`.
     """
-    _Walk(lookup, {}, limits).installed(version, lookup)
+    _Walk(lookup, {}, DEFAULT_DEPENDENCY_LIMITS).installed(version, lookup)
 
 
 class _Walk:
