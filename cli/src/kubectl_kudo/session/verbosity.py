@@ -16,8 +16,8 @@ from typing import Final
 
 import orjson
 
-from kubeio.connection.auth import Headers
 from kubeio.connection.tracing import TRACED_BYTES, Answered, Sent, Tracer
+from kubeio.types import Headers
 from kudo.redaction.objects import Redactor
 
 _HEADERS: Final = 7

@@ -12,6 +12,8 @@ import orjson
 Json = Any
 JsonObject = dict[str, Any]
 Transform = Callable[[JsonObject], JsonObject]
+Headers = tuple[tuple[str, str], ...]
+"""Names and values of HTTP headers; a name may be repeated."""
 
 _MOST_DIGITS = 20
 

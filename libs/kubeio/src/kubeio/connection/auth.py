@@ -18,9 +18,7 @@ from typing import Final, Protocol, Self
 
 from kubeio.errors import ConfigError
 from kubeio.names import is_label, is_subdomain
-
-Headers = tuple[tuple[str, str], ...]
-"""Names and values of HTTP headers; a name may be repeated."""
+from kubeio.types import Headers
 
 _PREFIX: Final = "impersonate-"
 _VALUE: Final = re.compile(r"[!-~](?:[ -~]*[!-~])?")

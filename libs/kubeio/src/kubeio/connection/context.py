@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import Final, Self
 from urllib.parse import urlsplit
 
-from kubeio.connection.auth import Headers
 from kubeio.connection.kubeconfig import Entry, Kubeconfig
 from kubeio.connection.tls import Tls, proxy_from_environment
 from kubeio.errors import ConfigError
-from kubeio.types import Json, JsonObject
+from kubeio.types import Headers, Json, JsonObject
 
 SERVICE_ACCOUNT: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 

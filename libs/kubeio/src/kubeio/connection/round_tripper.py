@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final, Literal, NamedTuple, Protocol
 
-from kubeio.connection.auth import Headers
 from kubeio.errors import ConnectionLost
-from kubeio.types import Json
+from kubeio.types import Headers, Json
 
 _FORMAT: Final = "%a, %d %b %Y %H:%M:%S GMT"
 

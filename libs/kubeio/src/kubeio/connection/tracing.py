@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol, Self
 
-from kubeio.connection.auth import Headers
 from kubeio.connection.http.exchange import HttpResponse, HttpSession, Request
+from kubeio.types import Headers
 
 TRACED_BYTES: Final = 2**20
 """Of each body; the rest is counted."""

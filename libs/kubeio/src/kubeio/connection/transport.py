@@ -21,14 +21,13 @@ from urllib.parse import urlencode
 
 import orjson
 
-from kubeio.connection.auth import Headers
 from kubeio.connection.config import ClusterConfig
 from kubeio.connection.http.errors import CannotConnect, HttpError, NoWebSocket
 from kubeio.connection.http.exchange import Address, HttpResponse, HttpSession, Request
 from kubeio.connection.round_tripper import Call, OnRequest, ServerDate, WarningSink, observed
 from kubeio.connection.tracing import TracedSession, Tracer
 from kubeio.errors import ApiError, ConnectionLost, error_from_response
-from kubeio.types import Json
+from kubeio.types import Headers, Json
 
 if TYPE_CHECKING:
     from kubeio.connection.http.response import WebSocket
