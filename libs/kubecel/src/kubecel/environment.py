@@ -21,6 +21,8 @@ _INDEX: Final = re.compile(r"Index error: index=(-?\d+) size=(\d+)")
 _OVERLOAD: Final = re.compile(r"No matching overloads found : (\S+)\((.*)\)")
 _OPERATOR: Final = re.compile(r"_?(\W+|in)_?")
 _ABSENT: Final = re.compile(r'No value with name "([^"]*)" found in Activation')
+# To the last quote: a value may have some in it.
+_QUOTED: Final = re.compile(r"'.*'|\".*\"", re.DOTALL)
 _SHOWN: Final = 100
 """Characters of a name in a message."""
 
@@ -46,18 +48,30 @@ def compile_error(text: str, expression: str, names: Collection[str], hint: str)
     return f"not valid CEL: {text.partition(chr(10))[0] or 'no reason given'}"
 
 
-def evaluation_error(text: str) -> str:
-    """Return why an expression has no value."""
+def evaluation_error(text: str, expression: str) -> tuple[str, str]:
+    """Return why an expression has no value, and the same without any value that it was given.
+
+    What the expression says itself is none. Functions quote what they cannot read, or say more of
+    it after a colon.
+
+    Args:
+        text: What the library says.
+        expression: The expression.
+    """
     said = _CODE.sub("", _CODE.sub("", text.partition("\n")[0]))
     if "Iteration budget exceeded" in said:
-        return "takes too many steps"
+        return ("takes too many steps",) * 2
     if match := _KEY.search(said):
-        return f"there is no field {match[1].strip(chr(34))}"
+        field = match[1].strip('"')
+        fault = f"there is no field {field}"
+        known = re.search(rf"\b{re.escape(field)}(?!\w)", expression)
+        return fault, fault if known else "there is no such field"
     if match := _INDEX.search(said):
-        return f"there is no item {match[1]} in a list of {match[2]}"
+        return f"there is no item {match[1]} in a list of {match[2]}", "there is no such item"
     if match := _OVERLOAD.search(said):
-        return _no_overload(match[1], match[2])
-    return f"cannot be evaluated: {said}"
+        return (_no_overload(match[1], match[2]),) * 2
+    public = _QUOTED.sub("a value", said).partition(":")[0]
+    return f"cannot be evaluated: {said}", f"cannot be evaluated: {public}"
 
 
 def absent_name(text: str) -> str:
@@ -133,11 +147,13 @@ class Result:
     Attributes:
         value: The value: True, False, or a text; None if there is none.
         fault: Why there is none, in words; empty if there is one.
+        public: The same without a value that the expression was given, which may be a secret.
         absent: The name without a value, if that is why.
     """
 
     value: bool | str | None = None
     fault: str = ""
+    public: str = ""
     absent: str = ""
 
 
@@ -145,6 +161,7 @@ class Result:
 class Program:
     """A compiled expression; `wanted` is the type of its value, bool or string."""
 
+    expression: str
     compiled: Any
     wanted: Any
     error_type: Any
@@ -158,11 +175,13 @@ class Program:
                 return Result(value.plain_value())
             # The library returns errors of an evaluation as values.
             if kind != self.error_type:
-                return Result(fault=f"is {_but(self.wanted, kind)}")
+                fault = f"is {_but(self.wanted, kind)}"
+                return Result(fault=fault, public=fault)
             text = str(value.value())
         except (OverflowError, RecursionError, RuntimeError, TypeError, ValueError) as error:
             text = str(error)
-        return Result(fault=evaluation_error(text), absent=absent_name(text))
+        fault, public = evaluation_error(text, self.expression)
+        return Result(fault=fault, public=public, absent=absent_name(text))
 
 
 def _but(wanted: Any, kind: Any) -> str:
@@ -205,7 +224,7 @@ class Environment:
             expected = "a text" if text else "true or false"
             message = f"the expression is of type {kind.name().lower()}, and must be {expected}"
             raise NotCompiled(message)
-        return Program(compiled, wanted, types.ERROR)
+        return Program(expression, compiled, wanted, types.ERROR)
 
 
 # Kept, since most expressions are over the same names; bounded, since suites choose these.

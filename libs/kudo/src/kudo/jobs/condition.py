@@ -4,7 +4,6 @@ Expressions are evaluated nowhere else in the services: the library bounds the s
 and not its memory. A worker has a limit of that, which the kernel enforces.
 """
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -17,10 +16,6 @@ from kudo.api.problems import InvalidInput
 from kudo.parameters.template import RawParameter, expression_values
 
 NAME: Final = "condition"
-_FIELD: Final = re.compile(r"there is no field (.*)", re.DOTALL)
-_FAILED: Final = "cannot be evaluated: "
-# To the last quote: a value may have some in it.
-_QUOTED: Final = re.compile(r"'.*'|\".*\"", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,26 +59,8 @@ def handle(request: bytes) -> bytes:
     except (InvalidInput, NotCompiled) as error:
         return orjson.dumps(str(error))
     result = program.evaluate({**asked.values, "params": params})
-    fault = _without_values(result.fault, asked.expression)
-    return orjson.dumps(fault or result.value)
-
-
-def _without_values(fault: str, expression: str) -> str:
-    """Return what is wrong without a value of a parameter, which may be a secret.
-
-    A status is read by more people than the parameters of an Instance may be meant for. What the
-    expression itself says is none.
-    """
-    if field := _FIELD.fullmatch(fault):
-        known = re.search(rf"\b{re.escape(field[1])}(?!\w)", expression)
-        return fault if known else "there is no such field"
-    if fault.startswith("there is no item "):
-        return "there is no such item"
-    if fault.startswith(_FAILED):
-        # Functions quote what they cannot read, or say more of it after a colon.
-        reason = _QUOTED.sub("a value", fault.removeprefix(_FAILED)).partition(":")[0]
-        return f"{_FAILED}{reason}"
-    return fault
+    # A status is read by more people than the parameters of an Instance may be meant for.
+    return orjson.dumps(result.public or result.value)
 
 
 def decode_answer(answer: bytes) -> bool | str:
