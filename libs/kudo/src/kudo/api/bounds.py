@@ -52,6 +52,15 @@ STEP_TASKS_IN_ALL: Final = 2000
 ENTRIES_IN_ALL: Final = 20_000
 """Enum values, resources, pipe files, phases, and tasks of steps of an OperatorVersion."""
 
+OUTPUTS: Final = 50
+"""Outputs that a task may declare."""
+TASK_OUTPUTS: Final = 4 << 10
+"""Bytes of names and texts of the outputs of a task: a kubelet keeps no longer message."""
+RUN_OUTPUTS: Final = 64 << 10
+"""The same of all tasks of a run."""
+INSTANCE_OUTPUTS: Final = 256 << 10
+"""The same of the last runs of all plans of an Instance, which one object in etcd has to hold."""
+
 TASK_OBJECTS: Final = 1000
 """Objects of all templates of a task."""
 INSTANCE_OBJECTS: Final = 2000

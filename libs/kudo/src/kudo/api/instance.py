@@ -214,6 +214,11 @@ class StepStatus(ApiModel):
     started_at: Time | None = Field(None, description="When the step began, if it has a timeout.")
     suspended_seconds: Count | None = Field(None, description=_PAUSED)
     skipped: bool | None = Field(None, description=_SKIPPED)
+    outputs: Mapping[str, Mapping[str, str]] | None = Field(
+        None,
+        description="What tasks of the step hand on to later steps: texts by task and name. They "
+        "are no secrets.",
+    )
 
 
 class PhaseStatus(ApiModel):

@@ -104,3 +104,29 @@ def test_parallel_steps_that_were_finished_are_not_repeated() -> None:
 def test_a_run_that_failed_although_all_its_steps_were_done_is_complete_at_once() -> None:
     entry = record(retried(failed(DONE, DONE, DONE)), {}, NOW)
     assert status_of(entry) == DONE
+
+
+def test_outputs_of_the_steps_that_are_kept_stay() -> None:
+    entry = failed(DONE, DONE, FAILED)
+    outputs = {name: {"t": {"size": name}} for name in "abc"}
+    phases = tuple(
+        phase.model_copy(
+            update={
+                "steps": tuple(
+                    step.model_copy(update={"outputs": outputs[step.name]})
+                    for step in phase.steps or ()
+                )
+            }
+        )
+        for phase in entry.phases or ()
+    )
+    entry = entry.model_copy(update={"phases": phases})
+
+    def kept(retry: PlanStatus) -> list[str]:
+        steps = [step for phase in retry.phases or () for step in phase.steps or ()]
+        return [step.name for step in steps if step.outputs]
+
+    assert kept(retried(entry)) == ["a", "b"]
+    assert kept(retried(entry, "p.b")) == ["a"]
+    assert kept(retried(entry, "p.a")) == []
+    assert kept(retried(failed(FAILED, PENDING, PENDING), "q.c")) == []

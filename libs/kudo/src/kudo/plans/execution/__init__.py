@@ -5,6 +5,7 @@
 * `limits`: time limits of a plan and of what is in it.
 * `timeouts`: which limit passes next, and the end of a run whose limit has passed.
 * `messages`: the bound on the messages of a status.
+* `outputs`: which outputs of tasks a step sees, and the bound on those of a status.
 
 Pure functions: clock, network and randomness are passed in.
 """
@@ -49,6 +50,14 @@ from kudo.plans.execution.limits import (
     limits_of,
 )
 from kudo.plans.execution.messages import MAX_MESSAGES, bounded, only_messages_differ
+from kudo.plans.execution.outputs import (
+    Outputs,
+    bounded_outputs,
+    outputs_before,
+    size_in_entry,
+    size_of,
+    steps_before,
+)
 from kudo.plans.execution.timeouts import Passing, next_limit, time_out
 
 __all__ = [
@@ -60,6 +69,7 @@ __all__ = [
     "Limit",
     "LimitKind",
     "Limits",
+    "Outputs",
     "Passing",
     "StepOutcome",
     "StepRef",
@@ -71,6 +81,7 @@ __all__ = [
     "attempted_still",
     "begin",
     "bounded",
+    "bounded_outputs",
     "decide",
     "ensure_entries",
     "fail",
@@ -81,13 +92,17 @@ __all__ = [
     "never_run",
     "next_limit",
     "only_messages_differ",
+    "outputs_before",
     "phases_of",
     "record",
     "runnable",
+    "size_in_entry",
+    "size_of",
     "status_of",
     "step_named",
     "step_of",
     "step_status",
+    "steps_before",
     "steps_of",
     "steps_of_entry",
     "time_out",

@@ -10,7 +10,7 @@ the plan, it is never guessed.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
@@ -56,6 +56,7 @@ class TaskOutcome:
         next_attempt_at: When it is tried again after that.
         awaits: Digest of what it waits for; empty if that is not known.
         applied: Digests of the objects that it has applied; empty if they are not known.
+        outputs: What it hands on to later steps, if this attempt has read that.
     """
 
     name: str
@@ -66,6 +67,7 @@ class TaskOutcome:
     next_attempt_at: str | None = None
     awaits: str = ""
     applied: str = ""
+    outputs: Mapping[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -356,6 +358,7 @@ class _Recorder:
             started_at=started,
             suspended_seconds=step.suspended_seconds,
             skipped=True if outcome.skipped else None,
+            outputs=_with_outputs(step.outputs, outcome.tasks),
         )
 
     def _task(self, before: TaskStatus, outcome: TaskOutcome) -> TaskStatus:
@@ -385,6 +388,18 @@ class _Recorder:
         applied = outcome.applied if fits else ""
         self.room = room - len(applied)
         return updated.model_copy(update={"applied": applied or None})
+
+
+def _with_outputs(
+    before: Mapping[str, Mapping[str, str]] | None, tasks: Iterable[TaskOutcome]
+) -> Mapping[str, Mapping[str, str]] | None:
+    """Return the outputs of a step; those of a task that is done already stay."""
+    read = {
+        task.name: dict(task.outputs)
+        for task in tasks
+        if task.outputs is not None and task.status is S.COMPLETE
+    }
+    return {**(before or {}), **read} if read else before
 
 
 def _skipped_phase(phase: PhaseStatus, expression: str | None) -> PhaseStatus:

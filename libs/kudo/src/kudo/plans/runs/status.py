@@ -18,7 +18,7 @@ from kudo.api import (
     PlanStatus,
 )
 from kudo.api.names import PLAN_CLEANUP, PLAN_DEPLOY, PLAN_UPDATE, PLAN_UPGRADE
-from kudo.plans.execution import begin, bounded, ensure_entries, fail, status_of
+from kudo.plans.execution import begin, bounded, bounded_outputs, ensure_entries, fail, status_of
 from kudo.plans.runs import conditions
 from kudo.plans.runs.conditions import Situation
 from kudo.plans.runs.history import superseded_by
@@ -120,8 +120,9 @@ def with_entry(status: InstanceStatus, entry: PlanStatus) -> InstanceStatus:
 def with_entries(status: InstanceStatus, entries: Mapping[str, PlanStatus]) -> InstanceStatus:
     """Return the status with other entries of plans, and with the state of the last run.
 
-    Their messages are bounded in all.
+    Their messages and outputs are bounded in all.
     """
+    entries = bounded_outputs(entries, status.last_run.plan if status.last_run else None)
     cut = bounded(entries)
     if cut is not entries:
         # A message that was cut when it was stored is no news in its whole length: an entry that
