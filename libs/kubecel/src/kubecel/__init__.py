@@ -14,6 +14,7 @@ from kubecel.environment import (
     NotCompiled,
     Program,
     Result,
+    Values,
     environment,
     is_name,
 )
@@ -25,6 +26,7 @@ __all__ = [
     "NotCompiled",
     "Program",
     "Result",
+    "Values",
     "environment",
     "is_name",
     "parse_quantity",

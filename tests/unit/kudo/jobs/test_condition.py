@@ -3,6 +3,7 @@
 import pytest
 
 from kudo.jobs import condition
+from kudo.jobs.inputs import Inputs
 from kudo.parameters.template import RawParameter
 
 PARAMETERS = (
@@ -16,7 +17,7 @@ PARAMETERS = (
 
 
 def answer(expression: str) -> bool | str:
-    request = condition.Request(expression, {"instance": {"name": "i"}}, PARAMETERS, "")
+    request = condition.Request(expression, Inputs({"instance": {"name": "i"}}, PARAMETERS, ""))
     return condition.decode_answer(condition.handle(request.encode()))
 
 

@@ -7,11 +7,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 import pytest_asyncio
 
+from kudo.api import bounds
 from kudo.api.task_kinds import FatalTaskError, TransientTaskError
-from kudo.jobs import condition
+from kudo.jobs import condition, object_check
+from kudo.jobs.inputs import Inputs
 from kudo.jobs.render import Output, Request
 from kudo.objects.dependency_hash import content_digest
 from kudo.parameters.template import RawParameter
@@ -174,7 +177,8 @@ async def test_the_template_or_parameter_at_which_a_limit_was_exceeded_is_named(
 
 def when(expression: str, **parameters: tuple[str, str | None]) -> condition.Request:
     raw = tuple(RawParameter(name, kind, text) for name, (kind, text) in parameters.items())
-    return condition.Request(expression, {"instance": {"name": "i"}}, raw, "it can use params")
+    inputs = Inputs({"instance": {"name": "i"}}, raw, "it can use params")
+    return condition.Request(expression, inputs)
 
 
 async def test_conditions_are_evaluated_by_workers_and_once(found: Bench) -> None:
@@ -214,6 +218,56 @@ async def test_hostile_conditions_end_the_step_and_cost_a_worker_once(
         assert caught.value.reason == "ConditionInvalid"
         assert message in str(caught.value)
     assert len(found.jobs) == 1
+
+
+def check(*objects: object, until: str, **more: str) -> object_check.Request:
+    inputs = Inputs({}, (RawParameter("NODES", "integer", "3"),), "it can use self")
+    documents = tuple(map(orjson.dumps, objects))
+    return object_check.Request({"until": until, **more}, True, inputs, documents)
+
+
+async def test_checks_are_evaluated_by_workers_and_once_for_each_state(found: Bench) -> None:
+    for ready, outcome in ((2, "waiting"), (3, "done"), (2, "waiting")):
+        asked = check({"ready": ready}, until="self.ready == params.NODES")
+        for _ in range(2):
+            assert (await found.renderer.verdict(asked, "ns")).outcome == outcome
+    assert [job.handler for job in found.jobs] == ["object_check"] * 2
+
+
+@pytest.mark.parametrize(
+    ("field", "expression"),
+    [
+        ("until", f"cel.bind(x0, self.text, {_DOUBLED}x26 == ''{')' * 27}"),
+        ("failure", f"cel.bind(x0, self.text, {_DOUBLED}x26 == ''{')' * 27}"),
+        ("message", f"cel.bind(x0, self.text, {_DOUBLED}x26{')' * 27}"),
+    ],
+)
+async def test_checks_that_need_too_much_cost_a_worker_once(
+    found: Bench, field: str, expression: str
+) -> None:
+    asked = check({"text": "0123456789"}, **{"until": "false", field: expression})
+    for _ in range(2):
+        with pytest.raises(FatalTaskError) as caught:
+            await found.renderer.verdict(asked, "ns")
+        assert caught.value.reason == "CheckInvalid"
+        assert str(caught.value) == (
+            f"evaluating check.{field}: it needed more than the 192 MiB of memory of a worker; "
+            "write a simpler expression, or select fewer objects"
+        )
+    assert len(found.jobs) == 1
+
+
+async def test_as_many_objects_as_a_check_may_have_fit_into_a_worker(found: Bench) -> None:
+    conditions = [{"type": f"T{number}", "status": "True"} for number in range(6)]
+    variables = [{"name": f"E{number}", "value": "v" * 20} for number in range(60)]
+    pod = {"spec": {"containers": [{"env": variables}] * 2}, "status": {"conditions": conditions}}
+    assert len(orjson.dumps(pod)) * bounds.CHECK_OBJECTS > bounds.CHECK_BYTES // 3
+    pods = [pod] * bounds.CHECK_OBJECTS
+    asked = check(*pods, until="objects.all(o, o.status.conditions.size() == 6)")
+    assert (await found.renderer.verdict(asked, "ns")).outcome == "done"
+    asked = check("x" * bounds.CHECK_BYTES, until="true")
+    with pytest.raises(FatalTaskError, match="its input is larger than 8 MiB; write a simpler"):
+        await found.renderer.verdict(asked, "ns")
 
 
 async def test_what_is_our_fault_is_tried_again() -> None:

@@ -29,6 +29,12 @@ UPGRADABLE_FROM: Final = 500
 MAINTAINERS: Final = 100
 HISTORY: Final = 50
 """Runs of the history of an Instance."""
+CHECK_OBJECTS: Final = 500
+"""Objects that a Check task selects."""
+CHECK_BYTES: Final = 8 << 20
+"""Bytes of these objects as JSON."""
+SELECTOR: Final = 20
+"""Labels of the selector of a Check task."""
 
 NAME: Final = 253
 """Characters of a name, as of an object's."""

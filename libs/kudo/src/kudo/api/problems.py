@@ -73,6 +73,16 @@ def shown(text: str, most: int = SHOWN) -> str:
     return text if len(text) <= most else text[:most] + "…"
 
 
+def one_line(text: str, most: int) -> str:
+    """Return a text that anybody may have written as one line of at most `most` characters.
+
+    Besides control characters, those that reverse or hide text are left out.
+    """
+    # What is left out first bounds the work: white space may be most of a text.
+    printable = "".join(each if each.isprintable() else " " for each in text[: 4 * most])
+    return shown(" ".join(printable.split()), most)
+
+
 def abridged(text: str, most: int) -> str:
     """Return a message of at most `most` characters: its beginning and its end.
 

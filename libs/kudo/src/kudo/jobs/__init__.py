@@ -9,7 +9,7 @@ with `kudo.jobs.review`, which needs models; those of the reconciler start witho
 from collections.abc import Callable, Mapping
 
 import gotemplate
-from kudo.jobs import check, condition, digest, env_file, render
+from kudo.jobs import check, condition, digest, env_file, object_check, render
 from kudo.jobs.position import report_to as report_to  # for the process that is started with it
 
 HANDLERS: Mapping[str, Callable[[bytes], bytes]] = {
@@ -17,6 +17,7 @@ HANDLERS: Mapping[str, Callable[[bytes], bytes]] = {
     condition.NAME: condition.handle,
     digest.NAME: digest.handle,
     env_file.NAME: env_file.handle,
+    object_check.NAME: object_check.handle,
     render.NAME: render.handle,
 }
 

@@ -4,16 +4,14 @@ Expressions are evaluated nowhere else in the services: the library bounds the s
 and not its memory. A worker has a limit of that, which the kernel enforces.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import orjson
 
-from goyaml import Budget
 from kubecel import NotCompiled, environment
 from kudo.api.problems import InvalidInput
-from kudo.parameters.template import RawParameter, expression_values
+from kudo.jobs.inputs import Inputs
 
 NAME: Final = "condition"
 
@@ -24,24 +22,19 @@ class Request:
 
     Attributes:
         expression: In CEL.
-        values: What it can use besides the parameters, by name.
-        parameters: The texts of the parameters, `params`.
-        hint: What it can use, in words.
+        inputs: What it can use.
     """
 
     expression: str
-    values: Mapping[str, Any]
-    parameters: tuple[RawParameter, ...]
-    hint: str
+    inputs: Inputs
 
     def encode(self) -> bytes:
-        parameters = [list(parameter) for parameter in self.parameters]
-        return orjson.dumps([self.expression, dict(self.values), parameters, self.hint])
+        return orjson.dumps([self.expression, self.inputs.to_wire()])
 
     @classmethod
     def decode(cls, request: bytes) -> "Request":
-        expression, values, parameters, hint = orjson.loads(request)
-        return cls(expression, values, tuple(RawParameter(*one) for one in parameters), hint)
+        expression, inputs = orjson.loads(request)
+        return cls(expression, Inputs.from_wire(inputs))
 
 
 def prepare() -> None:
@@ -53,12 +46,11 @@ def handle(request: bytes) -> bytes:
     """Return true or false, or the text of what is wrong."""
     asked = Request.decode(request)
     try:
-        params = expression_values(asked.parameters, Budget())
-        names = tuple(sorted({"params", *asked.values}))
-        program = environment(names, asked.hint).compile(asked.expression)
+        values = asked.inputs.read()
+        program = environment(tuple(sorted(values)), asked.inputs.hint).compile(asked.expression)
     except (InvalidInput, NotCompiled) as error:
         return orjson.dumps(str(error))
-    result = program.evaluate({**asked.values, "params": params})
+    result = program.evaluate(values)
     # A status is read by more people than the parameters of an Instance may be meant for.
     return orjson.dumps(result.public or result.value)
 

@@ -5,14 +5,9 @@ that runs them.
 """
 
 from collections.abc import Iterator
-from typing import Final
 
 from kudo.api import Plan
 from kudo.api.problems import Problem
-
-CONDITION_NAMES: Final = ("instance", "params")
-"""What conditions (`when`) can use."""
-CONDITION_HINT: Final = "a condition can use params and instance"
 
 
 def check_plan(name: str, plan: Plan) -> Iterator[Problem]:

@@ -8,6 +8,7 @@ from typing import Final
 from gotemplate import VersionError
 from kubeio.names import MAX_LABEL, MAX_SUBDOMAIN, is_subdomain
 from kudo.api import PipeFile, Plan, Step, default_instance_name
+from kudo.api.expressions import CONDITION
 from kudo.api.names import EXTENDED, PLAN_CLEANUP, PLAN_DEPLOY, operator_version_name
 from kudo.api.problems import shown_name
 from kudo.api.semver import precedence, read_version
@@ -15,7 +16,7 @@ from kudo.api.task_kinds import FatalTaskError, check_task
 from kudo.api.task_kinds.kinds import is_pipe
 from kudo.packages.model import Package
 from kudo.packages.source import Named, Path
-from kudo.plans.declaration import CONDITION_HINT, CONDITION_NAMES, check_plan
+from kudo.plans.declaration import check_plan
 from kudo.tasks.pipe import naming_problems, read_pod, uses, validate
 from kudo.verification.finding import (
     Finding,
@@ -89,7 +90,7 @@ def conditions_can_be_evaluated(package: Package) -> Iterator[Finding]:
     declared = {parameter.name for parameter in package.parameters}
     for place, expression in conditions:
         try:
-            environment(CONDITION_NAMES, CONDITION_HINT).compile(expression)
+            environment(*CONDITION).compile(expression)
         except LibraryMissing:  # as in the single file of the plugin
             return
         except NotCompiled as fault:

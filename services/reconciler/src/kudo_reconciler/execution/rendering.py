@@ -19,7 +19,7 @@ from typing import Final, cast
 from kudo.api import JsonObject
 from kudo.api.problems import shown
 from kudo.api.task_kinds import FatalTaskError, TransientTaskError
-from kudo.jobs import condition, digest, env_file, render
+from kudo.jobs import condition, digest, env_file, object_check, render
 from kudo.jobs.render import Request
 from kudo.tasks.pipe import parse_env_file
 from kudo.tasks.rendering import Engine, Manifest
@@ -83,6 +83,23 @@ class Known:
             self.entries.popitem(last=False)
 
 
+@dataclass(frozen=True, slots=True)
+class _Evaluation:
+    """An evaluation of expressions.
+
+    Attributes:
+        job: Name of the job.
+        reason: Of its errors.
+        what: What is done, for messages.
+        hint: What to do where a limit is exceeded.
+    """
+
+    job: str
+    reason: str
+    what: str
+    hint: str
+
+
 class Renderer:
     """Renders tasks of all tenants.
 
@@ -96,7 +113,7 @@ class Renderer:
         self._jobs = jobs
         self._on_render = on_render or (lambda _: None)
         self._known = Known()
-        self._conditions: dict[bytes, tuple[float, bool | FatalTaskError]] = {}
+        self._evaluated: dict[bytes, tuple[float, bytes | FatalTaskError]] = {}
 
     async def objects(self, request: Request, tenant: str) -> tuple[Manifest, ...]:
         """Render Kubernetes objects.
@@ -146,35 +163,51 @@ class Renderer:
             FatalTaskError: it cannot be evaluated, or exceeds a limit.
             TransientTaskError: no worker was available.
         """
-        payload = request.encode()
-        key = hashlib.blake2b(payload, digest_size=16).digest()
-        until, result = self._conditions.get(key, (0.0, None))
-        if result is None or until < loop_seconds():
-            try:
-                result = await self._evaluated(request, payload, tenant)
-            except FatalTaskError as failure:
-                result = failure
-            self._conditions[key] = loop_seconds() + _KEPT_SECONDS, result
-            if len(self._conditions) > _KEPT:
-                del self._conditions[next(iter(self._conditions))]
-        if isinstance(result, bool):
-            return result
-        error = result
-        raise FatalTaskError(error.reason, str(error), limit=error.limit)
-
-    async def _evaluated(self, request: condition.Request, payload: bytes, tenant: str) -> bool:
         what = f"evaluating when: {shown(request.expression, _SHOWN)}"
-        try:
-            answer = await self._jobs.call(condition.NAME, payload, tenant=tenant)
-        except LimitExceeded as error:
-            text = f"{what}: {error}; write a simpler expression"
-            raise FatalTaskError("ConditionInvalid", text, limit=error.limit) from error
-        except WorkerError as error:
-            raise TransientTaskError("ConditionInvalid", f"{what}: {error}") from error
-        result = condition.decode_answer(answer)
+        work = _Evaluation(condition.NAME, "ConditionInvalid", what, "write a simpler expression")
+        result = condition.decode_answer(await self._evaluate(work, request.encode(), tenant))
         if isinstance(result, str):
             raise FatalTaskError("ConditionInvalid", f"{what}: {result}")
         return result
+
+    async def verdict(self, request: object_check.Request, tenant: str) -> object_check.Verdict:
+        """Return what the expressions of a Check task say of objects.
+
+        They are evaluated in a worker process, and results are kept, as those of conditions.
+
+        Args:
+            request: The expressions and the objects.
+            tenant: Namespace of the Instance.
+
+        Raises:
+            FatalTaskError: they exceed a limit, reason CheckInvalid.
+            TransientTaskError: no worker was available.
+        """
+        hint = "write a simpler expression, or select fewer objects"
+        work = _Evaluation(object_check.NAME, "CheckInvalid", "evaluating check", hint)
+        return object_check.decode_answer(await self._evaluate(work, request.encode(), tenant))
+
+    async def _evaluate(self, work: _Evaluation, payload: bytes, tenant: str) -> bytes:
+        """Return the answer of a worker, which is kept, as is that it exceeded a limit."""
+        hasher = hashlib.blake2b(work.job.encode() + b" ", digest_size=16)
+        hasher.update(payload)
+        key = hasher.digest()
+        until, answer = self._evaluated.get(key, (0.0, None))
+        if answer is None or until < loop_seconds():
+            try:
+                answer = await self._jobs.call(work.job, payload, tenant=tenant)
+            except LimitExceeded as error:
+                at = f".{error.at}" if error.at else ""
+                text = f"{work.what}{at}: {error}; {work.hint}"
+                answer = FatalTaskError(work.reason, text, limit=error.limit)
+            except WorkerError as error:
+                raise TransientTaskError(work.reason, f"{work.what}: {error}") from error
+            self._evaluated[key] = loop_seconds() + _KEPT_SECONDS, answer
+            if len(self._evaluated) > _KEPT:
+                del self._evaluated[next(iter(self._evaluated))]
+        if isinstance(answer, FatalTaskError):
+            raise FatalTaskError(answer.reason, str(answer), limit=answer.limit)
+        return answer
 
     async def env_file(self, content: bytes, tenant: str) -> dict[str, str]:
         """Return the values of an env file by key.

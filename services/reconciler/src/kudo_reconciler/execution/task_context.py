@@ -18,14 +18,15 @@ from kudo.api import (
     PlanStatus,
     Task,
 )
+from kudo.api.expressions import CONDITION, Scope
 from kudo.api.task_kinds import FatalTaskError, TaskPath, TransientTaskError, kind_of
 from kudo.jobs import condition
+from kudo.jobs.inputs import Inputs
 from kudo.jobs.render import Output, Request
 from kudo.objects.enrichment import Origin
 from kudo.objects.inventory import record
 from kudo.parameters.template import raw_values
 from kudo.parameters.types import is_container
-from kudo.plans.declaration import CONDITION_HINT
 from kudo.plans.execution import (
     NO_LIMITS,
     Limits,
@@ -170,6 +171,12 @@ Memories = dict[Key, RunMemory]
 """The memories of runs in progress, by Instance."""
 
 
+def inputs_of(instance: Instance, version: OperatorVersion, scope: Scope) -> Inputs:
+    """Return what all expressions of a run can use; `scope` says which names there are in all."""
+    parameters = raw_values(version.parameters, instance.parameters)
+    return Inputs({"instance": instance_value(instance)}, parameters, scope.hint)
+
+
 @dataclass(frozen=True, slots=True)
 class StepContext:
     """The context of one attempt at a step.
@@ -212,9 +219,7 @@ class StepContext:
             FatalTaskError: it cannot be evaluated, or exceeds a limit.
             TransientTaskError: no worker process was available.
         """
-        parameters = raw_values(self.version.parameters, self.instance.parameters)
-        values = {"instance": instance_value(self.instance)}
-        request = condition.Request(expression, values, parameters, CONDITION_HINT)
+        request = condition.Request(expression, inputs_of(self.instance, self.version, CONDITION))
         return await self.renderer.holds(request, self.instance.metadata.namespace)
 
     @property

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from kudo.api import JsonObject, names
-from kudo.api.problems import shown
+from kudo.api.problems import one_line
 from kudo.objects.health.reading import (
     condition,
     count,
@@ -90,10 +90,7 @@ def _said(container: JsonObject) -> str:
             # The last state wins: one that ended well since has nothing to say about a failure.
             if not number(ended.get("exitCode")):
                 return ""
-            # Besides control characters, those that reverse or hide text are not printable either.
-            message = text(ended.get("message"))
-            printable = "".join(each if each.isprintable() else " " for each in message)
-            return shown(" ".join(printable.split()), _LONGEST)
+            return one_line(text(ended.get("message")), _LONGEST)
     return ""
 
 
