@@ -166,6 +166,8 @@ def build_pool(
     registry: CollectorRegistry,
     probes: Probes,
     usage: "WorkerUsage | None" = None,
+    *,
+    at_rest: int = 2,
 ) -> Pool:
     """Return the pool of a service, with metrics and readiness; its `run` starts the processes.
 
@@ -175,6 +177,7 @@ def build_pool(
         registry: Receives the metrics.
         probes: Readiness waits for the first process.
         usage: Receives what each namespace uses.
+        at_rest: Processes that are started before there are jobs for them.
     """
     metrics = WorkerMetrics(registry)
     usage = usage or WorkerUsage()
@@ -189,6 +192,7 @@ def build_pool(
         share=settings.share,
         bounds=settings.bounds,
         limits=Limits(memory=settings.memory),
+        at_rest=at_rest,
         observe=observe,
     )
     metrics.follow(pool)

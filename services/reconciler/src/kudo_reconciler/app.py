@@ -88,7 +88,11 @@ async def run(settings: Settings, stop: asyncio.Event) -> None:
     ):
         metrics, probes = Metrics(), Probes()
         usage = WorkerUsage()
-        pool = build_pool("kudo.jobs", settings.worker_processes, metrics.registry, probes, usage)
+        # Most plans need no worker process, and each takes some 58 MiB. The first job has the next
+        # one started, so only a second job of the first half a second waits for a start.
+        pool = build_pool(
+            "kudo.jobs", settings.worker_processes, metrics.registry, probes, usage, at_rest=1
+        )
         leadership = _leadership(settings, lease_config, client.config.namespace, metrics)
         app = App(settings, Environment(client, leadership, pool, metrics))
         follow_turns(metrics.registry, leadership.beat)
