@@ -1,5 +1,6 @@
 """The job `render`, as a worker runs it: what goes in, what comes out, and every limit by name."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from kudo.api.task_kinds import FatalTaskError
 from kudo.jobs import HANDLERS, render
 from kudo.jobs.render import Request
 from kudo.parameters.template import RawParameter
-from kudo.tasks.rendering import Variables
+from kudo.tasks.rendering import OUTPUTS_UNKNOWN, Variables
 
 CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s}\n"
 POD = "apiVersion: v1\nkind: Pod\nspec: {}\n"
@@ -55,6 +56,29 @@ def test_line_breaks_of_texts_do_not_end_an_object() -> None:
     text = CONFIG_MAP % "a" + 'data: {x: "a\\nb\\u2028c\\u0085"}\n'
     (found,) = answer(request("objects", text))
     assert found["object"]["data"] == {"x": "a\nb\u2028c\x85"}
+
+
+def test_outputs_of_tasks_are_texts() -> None:
+    text = CONFIG_MAP % '{{ index .Outputs "a-b" "x" }}' + 'data: {z: "{{ .Outputs.c.y }}"}\n'
+    asked = request("objects", text)
+    fixed = {**asked.variables.fixed, "Outputs": {"a-b": {"x": "name"}, "c": {"y": "1"}}}
+    asked = replace(asked, variables=replace(asked.variables, fixed=fixed))
+    (found,) = answer(asked)
+    assert found["object"]["metadata"]["name"] == "name"
+    assert found["object"]["data"] == {"z": "1"}
+    assert asked.size == len(text) + len("name1")
+
+
+def test_where_outputs_are_not_known_nothing_is_rendered_that_uses_some() -> None:
+    uses = CONFIG_MAP % '{{ if hasKey .Outputs "a" }}b{{ else }}c{{ end }}'
+    asked = request("objects", CONFIG_MAP % "a", uses)
+    asked = replace(asked, variables=replace(asked.variables, outputs_known=False))
+    assert Request.decode(asked.encode()) == asked
+    error = failure(asked)
+    assert (error.reason, error.limit) == (OUTPUTS_UNKNOWN, "")
+    assert str(error) == "template t1.yaml uses outputs of tasks, and only a run has them"
+    (found,) = answer(replace(asked, resources=("t0.yaml",)))
+    assert found["template"] == "t0.yaml"
 
 
 def test_no_templates_give_no_objects() -> None:

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from kudo.jobs.render import Output, Request
 from kudo.objects.dependency_hash import content_digest
 from kudo.parameters.template import RawParameter
 from kudo.tasks.pipe import EnvFileError
-from kudo.tasks.rendering import Variables
+from kudo.tasks.rendering import OUTPUTS_UNKNOWN, Variables
 from kudo_reconciler.execution.rendering import Renderer
 from workers import Limits, Observation, Pool
 
@@ -98,6 +98,38 @@ async def test_what_is_small_is_rendered_inline(found: Bench) -> None:
     (obj,) = await found.objects(request(CONFIG_MAP, P=("array", "[1]")))
     assert obj["metadata"] == {"name": "a"}
     assert found.jobs == []
+
+
+def with_outputs(asked: Request, **outputs: str) -> Request:
+    fixed = {**asked.variables.fixed, "Outputs": {"t": outputs}}
+    return replace(asked, variables=replace(asked.variables, fixed=fixed))
+
+
+async def test_outputs_are_the_same_inline_and_in_a_worker_and_none_are_mixed_up(
+    found: Bench,
+) -> None:
+    text = CONFIG_MAP + "data: {x: {{ .Outputs.t.n }}}\n"
+    for template, jobs in ((text, 0), (text + LONG.removeprefix(CONFIG_MAP), 2)):
+        template = template.replace("data: {x: '", "more: {x: '")
+        for value in ("b", "c"):
+            (obj,) = await found.objects(with_outputs(request(template), n=value))
+            assert obj["data"] == {"x": value}
+        assert len(found.jobs) == jobs
+    # Outputs are data of a tenant, too.
+    await found.objects(with_outputs(request(CONFIG_MAP), n="x" * 70_000))
+    assert len(found.jobs) == 3
+
+
+@pytest.mark.parametrize("size", [0, 70_000])
+async def test_what_uses_outputs_is_not_rendered_where_there_are_none(
+    found: Bench, size: int
+) -> None:
+    asked = request(CONFIG_MAP + "# {{ .Outputs.t.n }}" + "x" * size)
+    unknown = replace(asked, variables=replace(asked.variables, outputs_known=False))
+    assert (await found.failure(unknown)).reason == OUTPUTS_UNKNOWN
+    assert len(found.jobs) == (1 if size else 0)
+    # What is known of one request says nothing of the other.
+    assert await found.objects(with_outputs(asked, n="b"))
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ one at a time and give its event loop back in between. JSON has no line breaks o
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, cast
 
 import orjson
 
@@ -31,6 +31,7 @@ NAME: Final = "render"
 _CPU_SECONDS: Final = 8.0
 """Of one request; below the limit of the worker, so that the error can name the template."""
 
+Outputs = Mapping[str, Mapping[str, str]]
 Output = Literal["objects", "parameters", "pod"]
 Made = tuple[Manifest, ...] | Mapping[str, str] | JsonObject
 
@@ -54,8 +55,10 @@ class Request:
 
     @property
     def size(self) -> int:
-        """Characters of templates and parameters."""
+        """Characters of templates, parameters and outputs."""
+        outputs = cast("Outputs", self.variables.fixed.get("Outputs") or {})
         texts = sum(map(len, self.templates.values()))
+        texts += sum(len(text) for of_task in outputs.values() for text in of_task.values())
         return texts + sum(len(parameter.text or "") for parameter in self.variables.parameters)
 
     def encode(self) -> bytes:
@@ -66,6 +69,7 @@ class Request:
                 "templates": dict(self.templates),
                 "fixed": dict(self.variables.fixed),
                 "parameters": [list(parameter) for parameter in self.variables.parameters],
+                "outputsKnown": self.variables.outputs_known,
             }
         )
 
@@ -73,7 +77,7 @@ class Request:
     def decode(cls, request: bytes) -> "Request":
         fields = orjson.loads(request)
         parameters = tuple(RawParameter(*parameter) for parameter in fields["parameters"])
-        variables = Variables(fields["fixed"], parameters)
+        variables = Variables(fields["fixed"], parameters, fields["outputsKnown"])
         return cls(fields["output"], tuple(fields["resources"]), fields["templates"], variables)
 
 
@@ -131,7 +135,7 @@ def handle(request: bytes) -> bytes:
 def _lines(request: Request) -> Iterator[bytes]:
     # CPU time, since the machine may be busy with others; a template that waits cannot be written.
     until = time.process_time() + _CPU_SECONDS
-    engine = Engine.full()
+    engine = Engine.full(outputs_known=request.variables.outputs_known)
     values = request.variables.read(
         engine.budget, lambda name: position.tell(f'parameter "{shown_name(name)}"')
     )

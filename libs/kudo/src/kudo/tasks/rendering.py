@@ -24,6 +24,7 @@ from kudo.api.problems import InvalidInput, kind_of_value, shown_name
 from kudo.api.task_kinds import FatalTaskError
 from kudo.parameters.template import RawParameter, TooLarge, raw_values, read_values
 from kudo.tasks.pipe import pipes
+from kudo.tasks.usage import uses_outputs
 
 if TYPE_CHECKING:  # worker processes start without the models
     from kudo.api import Instance, OperatorVersion
@@ -32,6 +33,7 @@ _DOCUMENT_SEPARATOR = re.compile(r"\n\ufeff?---")
 """A byte order mark stands there if files were joined on Windows."""
 _FULL: Final = Environment(policy="operator", missing_key="error")
 _INLINE: Final = Environment(policy="operator", missing_key="error", limits=INLINE)
+OUTPUTS_UNKNOWN: Final = "OutputsUnknown"
 _OBJECT_NODES: Final = 150_000
 """Values in one YAML document, because a reconciler copies an object whole, on its event loop."""
 
@@ -66,21 +68,23 @@ class Engine:
         environment: Renders; its limits hold for each template.
         budget: Of all YAML that is read: parameters and rendered documents.
         count: Of the objects of all templates.
+        outputs_known: Whether templates may use outputs of tasks.
     """
 
     environment: Environment
     budget: Budget
     count: _Count
+    outputs_known: bool = True
 
     @classmethod
-    def full(cls) -> "Engine":
+    def full(cls, *, outputs_known: bool = True) -> "Engine":
         """Return an engine with the limits that templates must keep."""
-        return cls(_FULL, Budget(goyaml.DEFAULT_LIMITS), _Count())
+        return cls(_FULL, Budget(goyaml.DEFAULT_LIMITS), _Count(), outputs_known)
 
     @classmethod
-    def inline(cls) -> "Engine":
+    def inline(cls, *, outputs_known: bool = True) -> "Engine":
         """Return an engine with the limits that an event loop can afford."""
-        return cls(_INLINE, Budget(goyaml.INLINE), _Count())
+        return cls(_INLINE, Budget(goyaml.INLINE), _Count(), outputs_known)
 
 
 class DocumentError(FatalTaskError):
@@ -103,10 +107,13 @@ class Variables:
     Attributes:
         fixed: Everything but the parameters.
         parameters: The texts of the parameters.
+        outputs_known: Whether `fixed` has all outputs of tasks that templates may use. If not, one
+            that uses some is not rendered: what it would give depends on a run.
     """
 
     fixed: Mapping[str, object]
     parameters: tuple[RawParameter, ...]
+    outputs_known: bool = True
 
     def read(
         self, budget: Budget | None = None, begin: Callable[[str], None] | None = None
@@ -237,13 +244,17 @@ def render(
     """Render one template.
 
     Raises:
-        FatalTaskError: with the template engine's error, which names line and column.
+        FatalTaskError: with the template engine's error, which names line and column; reason
+            OutputsUnknown if it uses outputs that the engine does not have.
     """
     environment = engine.environment if engine is not None else _FULL
     # The text of the error is that of KUDO 0.19, which tells the two steps apart.
     step = "parsing"
     try:
         template = environment.parse(name, text)
+        if engine is not None and not engine.outputs_known and uses_outputs(template.tree):
+            text = f"template {name} uses outputs of tasks, and only a run has them"
+            raise FatalTaskError(OUTPUTS_UNKNOWN, text)
         step = "rendering"
         return template.render(values, expired=expired)
     except TemplateError as error:

@@ -17,6 +17,7 @@ from kudo.packages.reader import is_template, template_name
 from kudo.packages.source import source_of
 from kudo.parameters.types import is_container
 from kudo.parameters.values import read_fully
+from kudo.tasks.usage import MAPS, VARIABLES, Usage, usage_of
 from kudo.verification.finding import (
     Edit,
     Finding,
@@ -31,7 +32,6 @@ from kudo.verification.finding import (
 )
 from kudo.verification.operator import conditions_of
 from kudo.verification.parameters import stored
-from kudo.verification.usage import VARIABLES, Usage, usage_of
 
 _FOLDER: Final = "templates/"
 _SUFFIX: Final = ".yaml"
@@ -188,7 +188,7 @@ def variables_are_known(package: Package) -> Iterator[Finding]:
     for file, usage in _usages(package):
         for name, position in usage.unknown.items():
             message = f'template {file} defines an invalid implicit parameter "{name}"'
-            suggestion = did_you_mean(name, (*VARIABLES, "Params", "Pipes"))
+            suggestion = did_you_mean(name, (*VARIABLES, *MAPS))
             if any(parameter.name == name for parameter in package.parameters):
                 suggestion = f"parameters are in .Params: .Params.{name}"
             yield error("VariableUnknown", message, at_template(file, *position), suggestion)

@@ -270,7 +270,7 @@ def _is_small(request: Request) -> bool:
 
 async def _inline(request: Request) -> list[object]:
     """Render on the event loop, which may run other tasks after each template."""
-    engine = Engine.inline()
+    engine = Engine.inline(outputs_known=request.variables.outputs_known)
     values = request.variables.read(engine.budget)
     made: list[object] = []
     for resource in dict.fromkeys(request.resources):
@@ -312,7 +312,8 @@ def _digest(request: Request) -> bytes:
 
 
 def _texts(request: Request) -> list[str]:
-    texts = [request.output, repr(request.variables.fixed)]
+    variables = request.variables
+    texts = [request.output, repr(variables.fixed), str(variables.outputs_known)]
     for resource in request.resources:
         texts += [resource, request.templates.get(resource, "")]
     for parameter in request.variables.parameters:

@@ -1,16 +1,17 @@
 """Finds what a template uses, by walking its tree with the values of dot, `$` and variables.
 
-A value is the data of the template, its `.Params`, a literal text, or anything else. Of the data
-and of `.Params` it is known which fields there are, so their use is noted; where one of them goes
-as a whole into a function, a loop or the output, all parameters count as used. Templates that are
+A value is the data of the template, its `.Params`, its `.Outputs` or those of a task, a literal
+text, or anything else. Of the data and of what is in it, the use of a field is noted; where it goes
+as a whole into a function, a loop or the output, all of it counts as used. Templates that are
 defined in the file are walked once for each kind of value that they are called with.
 """
 
+import re
 from collections import ChainMap, deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, auto
-from typing import Final
+from typing import Final, TypeVar
 
 from gotemplate import nodes
 
@@ -24,7 +25,8 @@ VARIABLES: Final = (
     "PhaseName",
     "StepName",
 )
-"""What templates find at the top beside `Params` and `Pipes`."""
+"""What templates find at the top beside the maps."""
+MAPS: Final = ("Params", "Pipes", "Outputs")
 _LOGICAL: Final = frozenset({"and", "or", "not"})
 
 Position = tuple[int, int]
@@ -41,6 +43,9 @@ class Usage:
         asked: Parameters of which it asks whether they exist.
         unknown: Names at the top of the data that are none of the known ones.
         everything: Whether it hands on all parameters at once.
+        outputs: Tasks, and outputs of them, whose value it takes; an empty name is the task.
+        tasks_asked: Tasks of which it asks whether there are outputs.
+        every_output: Whether it hands on the outputs of all tasks at once.
     """
 
     parameters: dict[str, Position] = field(default_factory=dict)
@@ -48,6 +53,9 @@ class Usage:
     asked: set[str] = field(default_factory=set)
     unknown: dict[str, Position] = field(default_factory=dict)
     everything: bool = False
+    outputs: dict[tuple[str, str], Position] = field(default_factory=dict)
+    tasks_asked: set[str] = field(default_factory=set)
+    every_output: bool = False
 
 
 def usage_of(tree: nodes.Tree) -> Usage:
@@ -55,9 +63,20 @@ def usage_of(tree: nodes.Tree) -> Usage:
     return _Walk(tree).run()
 
 
+def uses_outputs(tree: nodes.Tree) -> bool:
+    """Return whether what a template renders to may depend on outputs of tasks.
+
+    The time that it takes is linear in the size of the tree, so an event loop that has parsed a
+    template can ask.
+    """
+    usage = _Walk(tree, outputs_alone=True).run()
+    return bool(usage.outputs or usage.tasks_asked or usage.every_output)
+
+
 class _Thing(Enum):
     DATA = auto()
     PARAMETERS = auto()
+    OUTPUTS = auto()
     OTHER = auto()
 
 
@@ -71,14 +90,32 @@ class _Parameter:
     name: str
 
 
-_Value = _Thing | _Literal | _Parameter
+@dataclass(frozen=True, slots=True)
+class _OutputsOf:
+    task: str
+
+
+_Value = _Thing | _Literal | _Parameter | _OutputsOf
 _Scope = ChainMap[str, _Value]
 _DATA, _PARAMETERS, _OTHER = _Thing.DATA, _Thing.PARAMETERS, _Thing.OTHER
+_OUTPUTS = _Thing.OUTPUTS
+_NAMES: Final = frozenset((*VARIABLES, *MAPS))
+_MEMBERS: Final[Mapping[str, _Value]] = {"Params": _PARAMETERS, "Outputs": _OUTPUTS}
+_Key = TypeVar("_Key", str, tuple[str, str])
 
 
 class _Walk:
-    def __init__(self, tree: nodes.Tree) -> None:
+    """One walk.
+
+    Args:
+        tree: The template.
+        outputs_alone: Whether nothing else is asked for. Then a template that is defined in the
+            file is walked twice at most, however many values it is called with.
+    """
+
+    def __init__(self, tree: nodes.Tree, *, outputs_alone: bool = False) -> None:
         self._tree = tree
+        self._outputs_alone = outputs_alone
         self._bodies: Mapping[str, nodes.Body] = {tree.name: tree.root, **tree.templates}
         self._usage = Usage()
         self._seen: set[tuple[str, _Value]] = set()
@@ -108,6 +145,9 @@ class _Walk:
                 self._block(node, dot, scope.new_child())
             case nodes.Template(name=name, pipe=argument):
                 value = self._pipe(argument, dot, scope) if argument else _OTHER
+                if self._outputs_alone and value is not _DATA:
+                    self._hand_on(value)
+                    value = _OTHER
                 # Once for each kind of value: a template may call itself.
                 if name in self._bodies and (name, value) not in self._seen:
                     self._seen.add((name, value))
@@ -127,7 +167,7 @@ class _Walk:
     def _condition(self, pipe: nodes.Pipe, value: _Value, dot: _Value, scope: _Scope) -> None:
         """Note the parameters whose value is asked for truth: alone, or in `and`, `or`, `not`."""
         if isinstance(value, _Parameter):
-            self._usage.conditions.setdefault(value.name, self._position(pipe.pos))
+            self._note(self._usage.conditions, value.name, pipe.pos)
             return
         if len(pipe.commands) != 1:
             return
@@ -213,6 +253,8 @@ class _Walk:
         match function.name, arguments:
             case "hasKey", [_Thing.PARAMETERS, _Literal(text=name)]:
                 self._usage.asked.add(name)
+            case "hasKey", [_Thing.OUTPUTS, _Literal(text=name)]:
+                self._usage.tasks_asked.add(name)
             case _:
                 for argument in arguments:
                     self._hand_on(argument)
@@ -220,20 +262,69 @@ class _Walk:
 
     def _members(self, value: _Value, names: Iterable[str], pos: int) -> _Value:
         for name in names:
-            if value is _PARAMETERS:
-                self._usage.parameters.setdefault(name, self._position(pos))
-                value = _Parameter(name)
-                continue
-            if value is _DATA and name not in {*VARIABLES, "Params", "Pipes"}:
-                self._usage.unknown.setdefault(name, self._position(pos))
-            value = _PARAMETERS if value is _DATA and name == "Params" else _OTHER
+            value = self._member(value, name, pos)
         return value
+
+    def _member(self, value: _Value, name: str, pos: int) -> _Value:
+        match value:
+            case _Thing.PARAMETERS:
+                self._note(self._usage.parameters, name, pos)
+                return _Parameter(name)
+            case _Thing.OUTPUTS:
+                self._note(self._usage.outputs, (name, ""), pos)
+                return _OutputsOf(name)
+            case _OutputsOf(task=task):
+                self._note(self._usage.outputs, (task, name), pos)
+            case _Thing.DATA:
+                if name not in _NAMES:
+                    self._note(self._usage.unknown, name, pos)
+                return _MEMBERS.get(name, _OTHER)
+        return _OTHER
 
     def _hand_on(self, value: _Value) -> None:
         """Take in that a value goes where it is not followed any further."""
         if value in {_DATA, _PARAMETERS}:
             self._usage.everything = True
+        if value in {_DATA, _OUTPUTS}:
+            self._usage.every_output = True
+
+    def _note(self, uses: dict[_Key, Position], name: _Key, pos: int) -> None:
+        if name not in uses:
+            uses[name] = self._position(pos)
 
     def _position(self, pos: int) -> Position:
         source = self._tree.source
         return source.count("\n", 0, pos) + 1, pos - source.rfind("\n", 0, pos)
+
+
+_KIND: Final = re.compile(r"""(["'`])?\bkind\b["'`]?[ \t]*(:)?[ \t]*""")
+_LITERAL: Final = re.compile(r"""["']?([A-Za-z][A-Za-z0-9]*)["']?[ \t]*(?=[#,}\]\r\n]|$)""")
+_PRINTS_LINES: Final = re.compile(
+    r"^\{\{-?+\s*+(?!(?:if|else|end|range|with|define|block|template|break|continue)\b|/\*|\$\w+\s*:?=)",
+    re.MULTILINE,
+)
+"""An action at the beginning of a line that prints a value, which may be a whole document."""
+
+
+def kinds_named(text: str) -> frozenset[str] | None:
+    """Return the kinds of objects that a template may render to, without rendering it.
+
+    They are read from the fields `kind` in its text; those of parts of objects, such as a
+    `roleRef`, are among them.
+
+    Args:
+        text: The template.
+
+    Returns:
+        The kinds; None for any kind, if one is an expression, or none is named.
+    """
+    kinds: set[str] = set()
+    for match in _KIND.finditer(text):
+        quoted, colon = match.groups()
+        if not colon and not quoted:
+            continue  # a word of a comment, or a field of a value
+        name = _LITERAL.match(text, match.end()) if colon else None
+        if name is None:
+            return None
+        kinds |= {name[1], name[1].removesuffix("List")}
+    return frozenset(kinds) if kinds and not _PRINTS_LINES.search(text) else None

@@ -1,10 +1,12 @@
 """What the walk through a template finds that it uses, whatever stands for dot and variables."""
 
+import time
+
 import pytest
 
 from gotemplate import Environment, parse_tree
+from kudo.tasks.usage import Usage, kinds_named, usage_of, uses_outputs
 from kudo.verification import verify
-from kudo.verification.usage import Usage, usage_of
 from tests.unit.kudo.verification.test_verification import OBJECT, Json, found, package
 
 FUNCTIONS = Environment(policy="operator").function_names | {"dict", "hasKey"}
@@ -169,3 +171,127 @@ def test_false_alarms_of_the_original_are_not_raised(subtests: pytest.Subtests) 
                 templates={"a.yaml": f"{OBJECT}{{{{/* */}}}}{block}"}, parameters=parameters
             )
             assert found(of) == messages
+
+
+# Outputs of tasks
+
+
+def test_an_output_is_found_where_it_is_used(subtests: pytest.Subtests) -> None:
+    table = [
+        "{{ .Outputs.a.b }}",
+        "{{ $.Outputs.a.b | quote }}",
+        '{{ index .Outputs "a" "b" }}',
+        '{{ (index .Outputs "a").b }}',
+        '{{ index $ "Outputs" "a" "b" }}',
+        '{{ index .Outputs.a "b" }}',
+        "{{ with .Outputs }}{{ .a.b }}{{ end }}",
+        "{{ with .Outputs.a }}{{ .b }}{{ end }}",
+        "{{ if .Outputs.a.b }}{{ end }}",
+        "{{ $o := .Outputs.a }}{{ $o.b }}",
+        '{{ $k := "a" }}{{ (index .Outputs $k).b }}',
+        "{{ range .Params.X }}{{ $.Outputs.a.b }}{{ end }}",
+        '{{ define "d" }}{{ .Outputs.a.b }}{{ end }}{{ template "d" . }}',
+        '{{ define "d" }}{{ .b }}{{ end }}{{ template "d" .Outputs.a }}',
+        '{{ define "d" }}{{ .a.b }}{{ end }}{{ template "d" .Outputs }}',
+    ]
+    for text in table:
+        with subtests.test(text=text):
+            seen = usage(text)
+            assert seen.outputs.keys() == {("a", ""), ("a", "b")}
+            assert not seen.every_output
+            assert seen.unknown == {}
+            assert uses_outputs(parse_tree("a.yaml", text, FUNCTIONS))
+
+
+def test_outputs_of_a_task_may_be_used_as_a_whole() -> None:
+    for text in ("{{ toYaml .Outputs.a }}", "{{ range $k, $v := .Outputs.a }}{{ $v }}{{ end }}"):
+        seen = usage(text)
+        assert ({*seen.outputs}, seen.every_output) == ({("a", "")}, False)
+
+
+def test_it_may_be_asked_whether_a_task_has_outputs() -> None:
+    seen = usage('{{ if hasKey .Outputs "a" }}{{ end }}')
+    assert (seen.tasks_asked, seen.outputs, seen.every_output) == ({"a"}, {}, False)
+
+
+def test_every_output_counts_as_used_where_the_map_goes_out_of_sight(
+    subtests: pytest.Subtests,
+) -> None:
+    table = [
+        "{{ toYaml .Outputs }}",
+        "{{ .Outputs }}",
+        "{{ toYaml . }}",
+        "{{ range $k, $v := . }}{{ end }}",
+        "{{ index .Outputs .Params.X }}",
+        "{{ index . .Params.X }}",
+        '{{ index . (printf "Out%s" "puts") }}',
+        '{{ hasKey . "Outputs" }}',
+        '{{ template "d" (dict "root" $) }}{{ define "d" }}{{ .root.Outputs.a.b }}{{ end }}',
+        "{{ $o := .Name }}{{ if .Name }}{{ $o = .Outputs }}{{ end }}{{ $o.a }}",
+        '{{ define "d" }}{{ toYaml . }}{{ end }}{{ template "d" . }}',
+    ]
+    for text in table:
+        with subtests.test(text=text):
+            assert usage(text).every_output
+            assert uses_outputs(parse_tree("a.yaml", text, FUNCTIONS))
+
+
+def test_what_only_looks_like_an_output_is_none(subtests: pytest.Subtests) -> None:
+    table = [
+        "{{ .Params.Outputs }}",
+        "{{ toYaml .Params }}",
+        "{{ range .Params.X }}{{ .Outputs.a.b }}{{ . }}{{ end }}",
+        '{{ define "d" }}{{ .Outputs.a.b }}{{ end }}{{ template "d" .Params }}',
+        '{{ define "never" }}{{ .Outputs.a.b }}{{ end }}',
+        '{{ template "d" . }}{{ define "d" }}{{ .Name }}{{ template "d" . }}{{ end }}',
+        "# .Outputs.a.b",
+        "{{/* .Outputs.a.b */}}",
+        '{{ "Outputs" }}',
+    ]
+    for text in table:
+        with subtests.test(text=text):
+            seen = usage(text)
+            assert (seen.outputs, seen.every_output, seen.tasks_asked) == ({}, False, set())
+            assert not uses_outputs(parse_tree("a.yaml", text, FUNCTIONS))
+
+
+def test_whether_outputs_are_used_is_known_after_one_walk_of_each_template() -> None:
+    calls = "".join(f'{{{{ template "d" .Params.p{number} }}}}' for number in range(2000))
+    body = "{{ .x }}" * 2000
+    tree = parse_tree("a.yaml", f'{{{{ define "d" }}}}{body}{{{{ end }}}}{calls}', FUNCTIONS)
+    before = time.process_time()
+    assert not uses_outputs(tree)
+    # Walked once for each call, it takes 4,000,000 steps, which is some seconds.
+    assert time.process_time() - before < 0.5
+
+
+# Kinds
+
+
+@pytest.mark.parametrize(
+    ("text", "kinds"),
+    [
+        ("apiVersion: v1\nkind: ConfigMap\n", {"ConfigMap"}),
+        ("kind: ConfigMap # a comment\n---\nkind: 'Secret'\r\n", {"ConfigMap", "Secret"}),
+        ('{"kind": "ConfigMap", "items": [{"kind":"Secret"}]}', {"ConfigMap", "Secret"}),
+        ("kind: ConfigMapList\nitems: []", {"ConfigMap", "ConfigMapList"}),
+        ("{{ if .Name }}\nkind: A\n{{- else }}\nkind: B\n{{ end }}", {"A", "B"}),
+        ("{{/* any kind */}}\n# of this kind\nkind: A\nname: {{ .Params.x.kind }}", {"A"}),
+        ('kind: A\n{{ template "d" . }}\n{{ define "d" }}\nkind: B\n{{ end }}', {"A", "B"}),
+        ("kind: A\nlabels:\n  {{ toYaml .Params.L }}", {"A"}),
+        ("{{ $x := .Name }}\n{{- $x = 1 }}\nkind: A", {"A"}),
+        # Any kind.
+        ("kind: {{ .Params.KIND }}", None),
+        ("kind: A\n---\nkind: {{ if .Name }}B{{ else }}C{{ end }}", None),
+        ("kind: A{{ .Name }}", None),
+        ("kind:\n  A\n", None),
+        ("kind: A\n---\n{{ .Outputs.a.manifest }}", None),
+        ("kind: A\n---\n{{- toYaml .Params.OBJECT | nindent 0 }}", None),
+        ('{{ toYaml (dict "kind" "Secret") }}', None),
+        ("kind: A\n---\nx: {{ toJson (dict `kind` .Name) }}", None),
+        ("", None),
+        ("app-kindness: x", None),
+    ],
+)
+def test_the_kinds_of_a_template_are_those_in_its_text(text: str, kinds: set[str] | None) -> None:
+    assert kinds_named(text) == kinds
