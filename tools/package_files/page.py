@@ -5,7 +5,7 @@ from typing import Final
 
 from pydantic import BaseModel
 
-from kudo.api import Maintainer, PipeFile, Task, TaskSpec
+from kudo.api import JobSpec, Maintainer, PipeFile, Task, TaskSpec
 from kudo.api.task_kinds import KINDS
 from kudo.packages.fields import Shape
 from kudo.packages.model import PackageParameter, ParameterGroup, ParametersFile
@@ -36,6 +36,7 @@ _TITLES: Final = {
     Task: "tasks[]",
     TaskSpec: "tasks[].spec",
     PipeFile: "tasks[].spec.pipe[]",
+    JobSpec: "tasks[].spec.job",
     WrittenPlan: "plans.NAME",
     WrittenPhase: "plans.NAME.phases[]",
     WrittenStep: "plans.NAME.phases[].steps[]",
@@ -90,7 +91,8 @@ def _shape(shape: Shape) -> str:
             return f"list of {_shape(shape.below)}"
         case "map":
             assert shape.below is not None
-            return f"{_shape(shape.below)} by name"
+            below = _shape(shape.below)
+            return "mapping" if shape.below.kind == "anything" else f"{below} by name"
         case "mapping":
             assert shape.model is not None
             title = _TITLES[shape.model]

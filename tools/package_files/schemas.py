@@ -56,10 +56,12 @@ def _mapping(model: type[BaseModel]) -> JsonObject:
 def _field(model: type[BaseModel], field: Field) -> JsonObject:
     schema = {"description": field.description.replace("`", ""), **_value(field.shape)}
     if model is WrittenStep and field.name in INLINE:
-        schema = {
-            "description": schema["description"],
-            **_inline(KINDS[INLINE[field.name]], listed=field.name in LISTED),
-        }
+        kind = KINDS[INLINE[field.name]]
+        if not kind.sole:
+            schema = {
+                "description": schema["description"],
+                **_inline(kind, listed=field.name in LISTED),
+            }
     if field.choices:
         schema["enum"] = list(field.choices)
     if model is WrittenOperatorFile and field.name == "plans":

@@ -127,6 +127,30 @@ def test_a_pod_is_read() -> None:
     assert answer(request("pod", POD)) == [{"apiVersion": "v1", "kind": "Pod", "spec": {}}]
 
 
+JOB = Request(
+    "job",
+    ("scripts/a.sh",),
+    {"scripts/a.sh": "echo {{ .Name }}\n"},
+    Variables({"Name": "i"}, ()),
+    task="backup",
+    job={"script": "scripts/a.sh", "image": "{{ .Name }}:1", "keep": 2},
+)
+
+
+def test_a_job_task_is_one_answer() -> None:
+    assert Request.decode(JOB.encode()) == JOB
+    assert (JOB.number, JOB.size) == (2, 17 + len("scripts/a.sh{{ .Name }}:1"))
+    job = {"script": "scripts/a.sh", "image": "i:1", "keep": 2}
+    assert answer(JOB) == [{"job": job, "script": "echo i\n", "pod": None}]
+
+
+def test_a_field_of_a_job_task_that_exceeds_a_limit_is_named() -> None:
+    loop = "{{ range 100000000 }}{{ end }}"
+    error = failure(replace(JOB, job={"image": "i", "command": ["x", loop]}))
+    assert (error.reason, error.limit) == ("TaskRenderingError", "steps")
+    assert "task backup: job.command[1]: " in str(error)
+
+
 def test_what_is_no_pod_is_refused(subtests: pytest.Subtests) -> None:
     table: list[tuple[str, str]] = [
         (CONFIG_MAP % "a", "it must be of v1, Kind=Pod"),

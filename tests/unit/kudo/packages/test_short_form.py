@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from goyaml import load
 from kudo.api import Task, TaskSpec
-from kudo.api.problems import InvalidInput
+from kudo.api.problems import InvalidInput, path_text
 from kudo.packages.files import PackageFiles
 from kudo.packages.model import Package
 from kudo.packages.reader import parse_package, read_package
 from kudo.packages.short_form import INLINE, expand
-from kudo.packages.source import Named, path_text
+from kudo.packages.source import Named
 from kudo.verification import verify
 
 ROOT = Path(__file__).parents[4]

@@ -21,7 +21,10 @@ _ITEM: Final = "[]"
 _ENTRY: Final = "*"
 _BOUNDS: Final = {"maxLength": "x", "maxItems": None, "maxProperties": None}
 _NOT_IN_PACKAGES: Final = {"connectionString", "upgradableFrom"}
-_OF_MAPPINGS: Final = {"parameters", "maintainers", "pipe", "phases", "steps"}
+_OF_MAPPINGS: Final = {
+    *("parameters", "maintainers", "pipe", "phases", "steps"),
+    *("env", "volumes", "mounts"),
+}
 _IN_FILES: Final = {"version": "operatorVersion", "value-type": "type"}
 
 

@@ -132,6 +132,41 @@ async def test_what_uses_outputs_is_not_rendered_where_there_are_none(
     assert await found.objects(with_outputs(asked, n="b"))
 
 
+def job_request(*args: str) -> Request:
+    job = {"command": ["x"], "image": "{{ .Name }}", "args": [*args]}
+    return Request("job", (), {}, Variables({"Name": "i"}, ()), task="backup", job=job)
+
+
+@pytest.mark.parametrize(
+    ("args", "in_worker"),
+    [
+        (["{{ .Name }}"], False),
+        (["plain"] * 50, False),
+        (["{{ .Name }}"] * 20, True),
+        (["{{ range 20000 }}{{ end }}"], True),
+        (["x" * 40_000] * 2, True),
+    ],
+    ids=["small", "texts", "templates", "steps", "characters"],
+)
+async def test_a_small_job_task_is_rendered_inline(
+    found: Bench, args: list[str], in_worker: bool
+) -> None:
+    made = await found.renderer.document(job_request(*args), "ns")
+    assert made["job"]["image"] == "i"
+    assert len(made["job"]["args"]) == len(args)
+    assert len(found.jobs) == in_worker
+
+
+async def test_a_job_task_that_exceeds_a_limit_is_not_rendered_again(found: Bench) -> None:
+    asked = job_request("{{ range 100000000 }}{{ end }}")
+    for _ in range(2):
+        with pytest.raises(FatalTaskError, match=r"task backup: job\.args\[0\]: ") as caught:
+            await found.renderer.document(asked, "ns")
+        assert caught.value.limit == "steps"
+    assert len(found.jobs) == 1
+    assert (await found.renderer.document(job_request("b"), "ns"))["job"]["args"] == ["b"]
+
+
 @pytest.mark.parametrize(
     "asked",
     [

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     )
     from kudo.api.inventory import Inventory, InventoryObject
     from kudo.api.operatorversion import (
+        JobSpec,
         Maintainer,
         Operator,
         OperatorSpec,
@@ -61,6 +62,7 @@ __all__ = [
     "InstanceStatus",
     "Inventory",
     "InventoryObject",
+    "JobSpec",
     "Json",
     "JsonObject",
     "LastRun",

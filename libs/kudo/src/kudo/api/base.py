@@ -27,6 +27,10 @@ OBJECT_NAME: Final[dict[str, JsonValue]] = {
 NAMESPACE_NAME: Final[dict[str, JsonValue]] = {"maxLength": MAX_LABEL, "pattern": f"^$|^{_LABEL}$"}
 """The schema of the name of a namespace, a DNS label; it may be empty."""
 ServiceAccountName = Annotated[str, Field(json_schema_extra=OBJECT_NAME)]
+AnyObject = Annotated[
+    Mapping[str, object], Field(json_schema_extra={"x-kubernetes-preserve-unknown-fields": True})
+]
+"""A mapping of any content, such as a part of an object of Kubernetes, which is stored as it is."""
 ParameterValue = Annotated[str, Field(json_schema_extra={"maxLength": bounds.VALUE})]
 TemplateText = Annotated[str, Field(json_schema_extra={"maxLength": bounds.TEMPLATE})]
 

@@ -21,6 +21,12 @@ TEMPLATES: Final = 1000
 TASKS: Final = 1000
 RESOURCES: Final = 1000
 PIPE_FILES: Final = 100
+JOB_ARGUMENTS: Final = 100
+"""Words of the command of a Job task, and of its arguments."""
+JOB_ENV: Final = 200
+JOB_VOLUMES: Final = 50
+"""Volumes of a Job task, and mounts."""
+JOBS_KEPT: Final = 10
 PLANS: Final = 200
 PHASES: Final = 200
 STEPS: Final = 500
@@ -47,6 +53,10 @@ TEXT: Final = 16 * 1024
 VALUE: Final = 256 * 1024
 """Characters of a value of a parameter."""
 TEMPLATE: Final = 1024 * 1024
+JOB_TEXT: Final = 64 * 1024
+"""Characters of all texts of a Job task together."""
+SCRIPT: Final = 64 * 1024
+"""Bytes of a script: Linux takes no argument of a program that is longer than 128 KiB."""
 
 PLAN_STEPS: Final = 500
 """Steps of a plan, of all its phases."""

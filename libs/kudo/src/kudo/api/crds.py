@@ -191,6 +191,9 @@ def _structural(schema: JsonObject, definitions: Mapping[str, JsonObject]) -> Js
         result["properties"] = {
             name: _structural(field, definitions) for name, field in result["properties"].items()
         }
+    if result.get("additionalProperties") is True:
+        # `x-kubernetes-preserve-unknown-fields` says the same, and keeps what is in there.
+        del result["additionalProperties"]
     for key in ("items", "additionalProperties"):
         if key in result:
             result[key] = _structural(result[key], definitions)

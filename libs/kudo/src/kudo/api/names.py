@@ -24,6 +24,8 @@ LABEL_HERITAGE: Final = "heritage"
 HERITAGE: Final = "kudo"
 LABEL_OPERATOR: Final = "kudo.dev/operator"
 LABEL_INSTANCE: Final = "kudo.dev/instance"
+LABEL_JOB_OF: Final = "kudo.dev/job-of"
+"""Of the Job of a Job task, and of its pods: the task."""
 
 ANNOTATION_PLAN: Final = "kudo.dev/plan"
 ANNOTATION_PHASE: Final = "kudo.dev/phase"

@@ -7,6 +7,7 @@ from pydantic import Field, JsonValue
 
 from kudo.api import bounds
 from kudo.api.base import (
+    AnyObject,
     ApiModel,
     ApiObject,
     Duration,
@@ -49,6 +50,80 @@ class PipeFile(ApiModel):
     key: Name | None = Field(None, description="Name under which templates find it in .Pipes.")
 
 
+_WINS = "It wins over that of the podTemplate."
+
+
+class JobSpec(ApiModel):
+    """The program of a Job task. Every text in it is a template, but `script` and `podTemplate`."""
+
+    script: Text | None = Field(
+        None,
+        description="A file of the folder scripts/ of the package, such as scripts/backup.sh: a "
+        "template, which /bin/sh of the image runs.",
+    )
+    command: tuple[Text, ...] | None = Field(
+        None,
+        description="Program and its first arguments, in place of a script; as in Kubernetes.",
+        json_schema_extra=at_most(bounds.JOB_ARGUMENTS),
+    )
+    args: tuple[Text, ...] | None = Field(
+        None,
+        description="Arguments of the script ($1, $2 and so on), or of the command.",
+        json_schema_extra=at_most(bounds.JOB_ARGUMENTS),
+    )
+    image: Text | None = Field(
+        None, description=f"Image of the container. Needed without podTemplate. {_WINS}"
+    )
+    env: tuple[AnyObject, ...] | None = Field(
+        None,
+        description="Variables of the container, as in Kubernetes: a name, and value, or valueFrom "
+        "with secretKeyRef or configMapKeyRef. They replace those of the podTemplate of the same "
+        "name.",
+        json_schema_extra=at_most(bounds.JOB_ENV),
+    )
+    volumes: tuple[AnyObject, ...] | None = Field(
+        None,
+        description="Volumes of the pod, as in Kubernetes. They replace those of the podTemplate "
+        "of the same name.",
+        json_schema_extra=at_most(bounds.JOB_VOLUMES),
+    )
+    mounts: tuple[AnyObject, ...] | None = Field(
+        None,
+        description="Where the container has volumes (volumeMounts of Kubernetes). They replace "
+        "those of the podTemplate at the same mountPath.",
+        json_schema_extra=at_most(bounds.JOB_VOLUMES),
+    )
+    service_account_name: Text | None = Field(
+        None,
+        description="Account of the pod, whose token it then gets, for a program that uses the "
+        f"Kubernetes API. {_WINS}",
+    )
+    resources: AnyObject | None = Field(
+        None,
+        description=f"Requests and limits of the container, as in Kubernetes. {_WINS}",
+    )
+    backoff_limit: int | None = Field(
+        None,
+        description="How many times a pod that failed is replaced by another one; 0 if absent.",
+        json_schema_extra={"format": "int32", "minimum": 0, "maximum": 1000},
+    )
+    active_deadline_seconds: int | None = Field(
+        None,
+        description="Seconds after which Kubernetes ends the Job, which has then failed.",
+        json_schema_extra={"format": "int64", "minimum": 1, "maximum": 2**31 - 1},
+    )
+    pod_template: Text | None = Field(
+        None,
+        description="Template of a pod that is the base of all this: its container `main`, or else "
+        "its first one, runs the program.",
+    )
+    keep: int | None = Field(
+        None,
+        description="How many Jobs stay of former runs, and of this one; 1 if absent.",
+        json_schema_extra={"format": "int32", "minimum": 1, "maximum": bounds.JOBS_KEPT},
+    )
+
+
 class TaskSpec(ApiModel):
     """The union of the fields of all kinds of task."""
 
@@ -80,6 +155,7 @@ class TaskSpec(ApiModel):
     parameter_file: Text | None = Field(
         None, description=_of("parameterFile", "Template of the child's parameters")
     )
+    job: JobSpec | None = Field(None, description=_of("job", "The program that runs"))
     wait: bool | None = Field(
         None, description=_of("wait", "Whether to wait until the objects are gone; true if absent")
     )

@@ -117,6 +117,29 @@ def listed(texts: Collection[str], separator: str = ", ", *, most: int = _NAME) 
     return f"{text} and {more} more" if more > 0 else text
 
 
+def path_text(path: Iterable[object]) -> str:
+    """Return a path as messages show it: `tasks[app].spec.resources[0]`.
+
+    Args:
+        path: Keys of mappings, indexes of lists, and items by name, which show themselves.
+    """
+    text = ""
+    for element in path:
+        if isinstance(element, str):
+            text += f".{element}" if text else element
+        else:
+            text += f"[{element}]" if isinstance(element, int) else str(element)
+    return text
+
+
+def text_fault(value: object) -> str:
+    """Return why a value that is there cannot be a text: `y` and `123` need quotes."""
+    if isinstance(value, str | None):
+        return ""
+    quotes = "" if isinstance(value, dict | list) else "; put quotes around it"
+    return f"is {kind_of_value(value)} and not text{quotes}"
+
+
 def kind_of_value(value: object) -> str:
     """Return what a value of YAML or JSON is, in words, where another kind is needed."""
     match value:

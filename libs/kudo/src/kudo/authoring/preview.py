@@ -15,11 +15,14 @@ from kudo.api.problems import InvalidInput, KudoError
 from kudo.api.task_kinds import FatalTaskError, check_task, kind_of
 from kudo.api.task_kinds.kind import Shown
 from kudo.parameters.sources import parse_parameter_file
+from kudo.tasks.job import JobNames, job_object, rendered_job
 from kudo.tasks.kudo_operator import child_of, manifest
 from kudo.tasks.pipe import read_pod
 from kudo.tasks.rendering import DocumentError, Engine, read_objects, render, variables
 from kudo.tasks.template_lines import template_line
 
+_RUN: Final = "00000000-0000-0000-0000-000000000000"
+"""The uid of a run that there is not: the name of a Job depends on it."""
 _SHOWN: Final = 100
 """Characters of a line in an error."""
 
@@ -136,6 +139,23 @@ class _TaskPreview:
     def pod(self, template: str) -> JsonObject:
         """Return the pod that a template renders to."""
         return read_pod(self._rendered(template))
+
+    def job(self) -> JsonObject:
+        """Return the Job of the task, as a run would make it."""
+        at, fields = self.position, self.task.spec.job
+        templates = self.version.spec.templates or {}
+        parts = rendered_job(
+            self.task.name,
+            {} if fields is None else fields.to_wire(),
+            templates,
+            self.values,
+            engine=Engine.full(),
+        )
+        rendered = next(filter(None, parts))
+        names = JobNames(
+            self.instance.metadata.name, _RUN, at.plan, at.phase, at.step, self.task.name
+        )
+        return job_object(rendered, names)
 
     def child(self) -> JsonObject:
         """Return the Instance that the task describes."""

@@ -14,9 +14,11 @@ import orjson
 from kudo.api import JsonObject
 from kudo.api.problems import InvalidInput, shown_name
 from kudo.api.task_kinds import FatalTaskError
+from kudo.api.task_kinds.job import is_template, texts_of
 from kudo.jobs.position import position
 from kudo.parameters.sources import parse_parameter_file
 from kudo.parameters.template import RawParameter
+from kudo.tasks.job import RenderedJob, rendered_job
 from kudo.tasks.pipe import read_pod
 from kudo.tasks.rendering import (
     Engine,
@@ -32,8 +34,8 @@ _CPU_SECONDS: Final = 8.0
 """Of one request; below the limit of the worker, so that the error can name the template."""
 
 Outputs = Mapping[str, Mapping[str, str]]
-Output = Literal["objects", "parameters", "pod"]
-Made = tuple[Manifest, ...] | Mapping[str, str] | JsonObject
+Output = Literal["objects", "parameters", "pod", "job"]
+Made = tuple[Manifest, ...] | Mapping[str, str] | JsonObject | RenderedJob
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,17 +43,22 @@ class Request:
     """What is to be rendered.
 
     Attributes:
-        output: What the rendered texts are: Kubernetes objects, the parameter file of a child, or
-            the pod of a Pipe task. Of the latter two there is one template.
+        output: What the rendered texts are: Kubernetes objects, the parameter file of a child, the
+            pod of a Pipe task, or all of a Job task. There is one template of a parameter file or
+            pod.
         resources: Names of templates.
         templates: Their texts; a missing one is an error when its turn comes.
         variables: What they can refer to.
+        task: Name of a Job task.
+        job: Its fields, whose texts are templates.
     """
 
     output: Output
     resources: tuple[str, ...]
     templates: Mapping[str, str]
     variables: Variables
+    task: str = ""
+    job: JsonObject | None = None
 
     @property
     def size(self) -> int:
@@ -59,7 +66,13 @@ class Request:
         outputs = cast("Outputs", self.variables.fixed.get("Outputs") or {})
         texts = sum(map(len, self.templates.values()))
         texts += sum(len(text) for of_task in outputs.values() for text in of_task.values())
+        texts += sum(len(text) for _, text in texts_of(self.job))
         return texts + sum(len(parameter.text or "") for parameter in self.variables.parameters)
+
+    @property
+    def number(self) -> int:
+        """How many templates are rendered."""
+        return len(self.resources) + sum(is_template(text) for _, text in texts_of(self.job))
 
     def encode(self) -> bytes:
         return orjson.dumps(
@@ -70,6 +83,8 @@ class Request:
                 "fixed": dict(self.variables.fixed),
                 "parameters": [list(parameter) for parameter in self.variables.parameters],
                 "outputsKnown": self.variables.outputs_known,
+                "task": self.task,
+                "job": self.job,
             }
         )
 
@@ -78,7 +93,53 @@ class Request:
         fields = orjson.loads(request)
         parameters = tuple(RawParameter(*parameter) for parameter in fields["parameters"])
         variables = Variables(fields["fixed"], parameters, fields["outputsKnown"])
-        return cls(fields["output"], tuple(fields["resources"]), fields["templates"], variables)
+        return cls(
+            fields["output"],
+            tuple(fields["resources"]),
+            fields["templates"],
+            variables,
+            fields["task"],
+            fields["job"],
+        )
+
+
+def made_of(
+    request: Request,
+    engine: Engine,
+    values: Mapping[str, object],
+    *,
+    begin: Callable[[str], None] | None = None,
+    expired: Callable[[], bool] | None = None,
+) -> Iterator[Made | None]:
+    """Render a request text by text: what each makes, None where it is but a part of something.
+
+    Whoever iterates may do something else after each text.
+
+    Args:
+        request: The request.
+        engine: What renders, and what that may cost.
+        values: The variables, read.
+        begin: Called with the name of each text before it is rendered.
+        expired: Asked now and then whether rendering has taken too long.
+
+    Raises:
+        FatalTaskError: a text cannot be rendered, or gives something else than is wanted.
+    """
+    if request.job is not None:
+        yield from rendered_job(
+            request.task,
+            request.job,
+            request.templates,
+            values,
+            engine=engine,
+            begin=begin,
+            expired=expired,
+        )
+        return
+    for resource in dict.fromkeys(request.resources):
+        if begin is not None:
+            begin(f'template "{shown_name(resource)}"')
+        yield make(request, engine, values, resource=resource, expired=expired)
 
 
 def make(
@@ -139,19 +200,18 @@ def _lines(request: Request) -> Iterator[bytes]:
     values = request.variables.read(
         engine.budget, lambda name: position.tell(f'parameter "{shown_name(name)}"')
     )
-    for resource in dict.fromkeys(request.resources):
-        position.tell(f'template "{shown_name(resource)}"')
-        made = make(
-            request,
-            engine,
-            values,
-            resource=resource,
-            expired=lambda: time.process_time() > until,
-        )
+    parts = made_of(
+        request,
+        engine,
+        values,
+        begin=position.tell,
+        expired=lambda: time.process_time() > until,
+    )
+    for made in parts:
         if isinstance(made, tuple):
             for manifest in made:
                 yield orjson.dumps({"template": manifest.template, "object": manifest.object})
-        else:
+        elif made is not None:
             yield orjson.dumps(made)
 
 

@@ -51,9 +51,9 @@ def to_objects(package: Package, namespace: str) -> PackageObjects:
         faults = [] if task.kind in KINDS else [f"unknown task kind {task.kind}"]
         faults += kind_of(task).installation_problems(task)
         faults += [
-            f"task {task.name} missing template: {use.name}"
+            f"task {task.name} missing {use.what}: {use.name}"
             for use in templates_of(task)
-            if use.name not in package.templates
+            if use.name not in package.texts
         ]
         problems += [Problem("PackageInvalid", fault, OPERATOR_FILE) for fault in faults]
     if problems:
@@ -77,7 +77,7 @@ def to_objects(package: Package, namespace: str) -> PackageObjects:
             operator=ObjectReference(name=file.name, kind="Operator"),
             version=file.operator_version or None,
             app_version=file.app_version or None,
-            templates=dict(package.templates) or None,
+            templates=dict(package.texts) or None,
             tasks=file.tasks or None,
             parameters=tuple(map(_parameter, package.parameters)) or None,
             plans=file.plans,

@@ -195,7 +195,9 @@ def read(model: type[_Model], fields: Fields) -> _Model:
     """Return a mapping of a file as its model, with Go's leniency; problems are noted."""
     values = {}
     for described in fields_of(model):
-        value = _value(described.shape, fields, described.name, fields.get(described.name))
+        value = fields.get(described.name)
+        if value is not None or not described.optional:
+            value = _value(described.shape, fields, described.name, value)
         # An empty text is as good as none: KUDO 0.19 cannot tell them apart.
         if value is None or (described.shape.kind == "text" and not value):
             value = None if described.optional else described.default

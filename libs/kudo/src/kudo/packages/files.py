@@ -1,8 +1,8 @@
 """The files of a package in memory, the limits on them, and reading them from a folder.
 
-Of a folder, its two files and its templates are read and nothing else: other files, such as
-documentation and the packages of child operators, are not even looked at. Links are refused,
-because what they point to is not part of the package.
+Of a folder, its two files, its templates and its scripts are read and nothing else: other files,
+such as documentation and the packages of child operators, are not even looked at. Links are
+refused, because what they point to is not part of the package.
 """
 
 import os
@@ -12,7 +12,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
+from kudo.api import bounds
 from kudo.api.problems import InvalidInput, Problem
+from kudo.api.task_kinds.job import SCRIPTS
 
 OPERATOR_FILE: Final = "operator.yaml"
 PARAMETERS_FILE: Final = "params.yaml"
@@ -167,7 +169,9 @@ def read_folder(folder: Path, limits: PackageLimits) -> PackageFiles:
     try:
         for path, entry in _entries(folder):
             collector.entry(path)
-            if entry.is_symlink():
+            if path.startswith(f"{SCRIPTS}/"):
+                _read_script(path, entry, collector)
+            elif entry.is_symlink():
                 collector.refuse(
                     path, "links are not followed; put the file itself into the package"
                 )
@@ -179,13 +183,29 @@ def read_folder(folder: Path, limits: PackageLimits) -> PackageFiles:
             elif _SUFFIX not in entry.name and not entry.name.endswith(_MISNAMED):
                 continue
             elif collector.fits(path, entry.stat(follow_symlinks=False).st_size):
-                # O_NOFOLLOW closes the gap between looking at the entry and opening it.
-                flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0)
-                with os.fdopen(os.open(entry.path, flags), "rb") as file:
-                    collector.keep(path, file.read())
+                collector.keep(path, _content(entry))
     except OSError as error:
         raise unreadable(str(error.filename or folder), error.strerror or str(error)) from error
     return collector.result()
+
+
+def _read_script(path: str, entry: os.DirEntry[str], collector: FileCollector) -> None:
+    """Read a file of the folder of scripts; nothing in there is refused unless a task names it.
+
+    A package for KUDO 0.19 may have a folder of this name with anything in it. Of a file that is
+    larger than a script can be, a byte more than that is enough to say so.
+    """
+    status = entry.stat(follow_symlinks=False)
+    size = min(status.st_size, bounds.SCRIPT + 1)
+    if stat.S_ISREG(status.st_mode) and collector.fits(path, size):
+        collector.keep(path, _content(entry, size))
+
+
+def _content(entry: os.DirEntry[str], size: int = -1) -> bytes:
+    # O_NOFOLLOW closes the gap between looking at the entry and opening it.
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0)
+    with os.fdopen(os.open(entry.path, flags), "rb") as file:
+        return file.read(size)
 
 
 def _entries(folder: Path) -> Iterator[tuple[str, os.DirEntry[str]]]:
@@ -193,7 +213,7 @@ def _entries(folder: Path) -> Iterator[tuple[str, os.DirEntry[str]]]:
     for top in _sorted_entries(folder):
         if top.name in _FILES:
             yield top.name, top
-        elif top.name.startswith(TEMPLATES) and not top.is_file(follow_symlinks=False):
+        elif _is_read(top):
             pending = [(top.name, top)]
             while pending:
                 path, entry = pending.pop()
@@ -201,6 +221,13 @@ def _entries(folder: Path) -> Iterator[tuple[str, os.DirEntry[str]]]:
                 if entry.is_dir(follow_symlinks=False):
                     inner = _sorted_entries(Path(entry.path))
                     pending.extend((f"{path}/{each.name}", each) for each in inner)
+
+
+def _is_read(top: os.DirEntry[str]) -> bool:
+    """Return whether an entry of the folder of a package is read with all that is below it."""
+    if top.name == SCRIPTS:
+        return top.is_dir(follow_symlinks=False)
+    return top.name.startswith(TEMPLATES) and not top.is_file(follow_symlinks=False)
 
 
 def _sorted_entries(folder: Path) -> list[os.DirEntry[str]]:

@@ -143,6 +143,7 @@ class Package:
 
     Attributes:
         templates: Template texts by name.
+        scripts: Texts of the scripts that tasks name, by their paths: templates, too.
         origin: Where it was read from, for messages.
         files: The files that it was read from, for positions in them.
         expansion: `operator.yaml` in the long form, and where that is written.
@@ -153,7 +154,13 @@ class Package:
     groups: tuple[ParameterGroup, ...]
     templates: Mapping[str, str]
     origin: str
+    scripts: Mapping[str, str] = field(default_factory=dict)
     files: PackageFiles = field(default=PackageFiles("", {}), compare=False, repr=False)
     expansion: Expansion = field(
         default_factory=lambda: Expansion(None, None), compare=False, repr=False
     )
+
+    @property
+    def texts(self) -> Mapping[str, str]:
+        """All that is stored as a template, by name: templates and scripts."""
+        return {**self.templates, **self.scripts}

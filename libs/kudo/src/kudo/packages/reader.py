@@ -4,12 +4,15 @@
 """
 
 import posixpath
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 from goyaml import DumpError, NotTextError, YamlError, decode, load
+from kudo.api import bounds
 from kudo.api.names import API_VERSION
-from kudo.api.problems import InvalidInput, Problem
+from kudo.api.problems import InvalidInput, Problem, path_text
+from kudo.api.task_kinds.job import is_script
 from kudo.packages.archive import read_archive
 from kudo.packages.fields import Fields, read
 from kudo.packages.files import (
@@ -24,7 +27,7 @@ from kudo.packages.files import (
 )
 from kudo.packages.model import OperatorFile, Package, PackageParameter, ParameterGroup
 from kudo.packages.short_form import Expansion, Fault, expand
-from kudo.packages.source import path_text, source_of
+from kudo.packages.source import source_of
 from kudo.parameters.sources import to_text
 from kudo.parameters.types import is_container
 
@@ -86,9 +89,32 @@ def parse_package(files: PackageFiles) -> Package:
             templates[template_name(path)] = decode(content)
         except NotTextError as error:
             problems.append(Problem("PackageInvalid", error.reason, f"{path}:{error.line}"))
+    scripts = dict(_scripts(operator, files, problems))
+    for name in scripts.keys() & templates.keys():
+        fault = f"there is a template {name} as well; rename one of them"
+        problems.append(Problem("PackageInvalid", fault, name))
     if problems:
         raise InvalidInput(problems)
-    return Package(operator, parameters, groups, templates, files.origin, files, expansion)
+    return Package(operator, parameters, groups, templates, files.origin, scripts, files, expansion)
+
+
+def _scripts(
+    operator: OperatorFile, files: PackageFiles, problems: list[Problem]
+) -> Iterator[tuple[str, str]]:
+    """Yield path and text of each script that a task names, as far as the package has it."""
+    jobs = (task.spec.job for task in operator.tasks)
+    for path in dict.fromkeys(job.script for job in jobs if job is not None and job.script):
+        content = files.files.get(path) if is_script(path) else None
+        if content is None:
+            continue
+        if len(content) > bounds.SCRIPT:
+            fault = f"a script may have {bounds.SCRIPT} bytes; move files that it needs to an image"
+            problems.append(Problem("PackageTooLarge", fault, path))
+            continue
+        try:
+            yield path, decode(content)
+        except NotTextError as error:
+            problems.append(Problem("PackageInvalid", error.reason, f"{path}:{error.line}"))
 
 
 def _hint(name: str, files: PackageFiles) -> str:

@@ -24,10 +24,10 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from kudo.api import bounds
-from kudo.api.problems import kind_of_value, shown_name
+from kudo.api.problems import kind_of_value, path_text, shown_name
 from kudo.api.task_kinds import KINDS
 from kudo.packages.fields import text_of
-from kudo.packages.source import Named, Path, PathElement, path_text
+from kudo.packages.source import Named, Path, PathElement
 
 PHASE: Final = "main"
 """Name of the only phase of a plan that is written without phases."""
@@ -306,9 +306,13 @@ class _Expander:
         at = (*place, word)
         spec_at: Path = ("tasks", len(self.tasks), "spec")
         places: dict[Path, Path] = {spec_at: at}
+        sole = KINDS[INLINE[word]].sole
         if isinstance(spec, list) and word in LISTED:
             places[*spec_at, "resources"] = at
             spec = {"resources": spec}
+        elif sole:
+            places[*spec_at, sole] = at
+            spec = {sole: spec}
         task: _Mapping = {"name": name, "kind": INLINE[word], "spec": spec}
         same = [other for other in self.tasks if _name(other) == name]
         # Equal tasks are one: plans may have the same step without a fragment.

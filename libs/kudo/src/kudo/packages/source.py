@@ -36,17 +36,6 @@ Path = tuple[PathElement, ...]
 """From the root of a file: keys of mappings, indexes of lists, and items of lists by name."""
 
 
-def path_text(path: Path) -> str:
-    """Return a path as messages show it: `tasks[app].spec.resources[0]`."""
-    text = ""
-    for element in path:
-        if isinstance(element, str):
-            text += f".{element}" if text else element
-        else:
-            text += f"[{element}]" if isinstance(element, int) else str(element)
-    return text
-
-
 @dataclass(frozen=True, slots=True)
 class Position:
     """A place in a text; line and column count from 1."""

@@ -11,6 +11,7 @@ from pydantic import Field, create_model
 from kudo.api import bounds
 from kudo.api.base import Name, at_most
 from kudo.api.operatorversion import Phase, Plan, Step, TaskSpec
+from kudo.api.task_kinds import KINDS
 from kudo.packages.model import OperatorFile
 from kudo.packages.short_form import INLINE, LISTED
 
@@ -23,10 +24,13 @@ class _Included(Step):
 
 
 def _inline(word: str) -> tuple[object, object]:
-    text = f"A task of kind {INLINE[word]} that stands in the step: the fields of its `spec`."
+    sole = KINDS[INLINE[word]].sole
+    fields = f"spec.{sole}" if sole else "spec"
+    text = f"A task of kind {INLINE[word]} that stands in the step: the fields of its `{fields}`."
     if word in LISTED:
         text += " A list alone is its `resources`."
-    return TaskSpec | None, Field(None, description=text)
+    model = TaskSpec.model_fields[sole].annotation if sole else TaskSpec | None
+    return model, Field(None, description=text)
 
 
 WrittenStep = create_model(  # type: ignore[call-overload]

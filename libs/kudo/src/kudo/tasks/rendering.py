@@ -20,7 +20,7 @@ from gotemplate import INLINE, Environment, TemplateError
 from goyaml import Budget, YamlError, json_documents, load
 from kubeio.names import api_version_fault, name_fault
 from kudo.api import JsonObject, bounds
-from kudo.api.problems import InvalidInput, kind_of_value, shown_name
+from kudo.api.problems import InvalidInput, kind_of_value, shown_name, text_fault
 from kudo.api.task_kinds import FatalTaskError
 from kudo.parameters.template import RawParameter, TooLarge, raw_values, read_values
 from kudo.tasks.pipe import pipes
@@ -238,22 +238,32 @@ def render(
     text: str,
     values: Mapping[str, object],
     *,
+    what: str = "",
     engine: Engine | None = None,
     expired: Callable[[], bool] | None = None,
 ) -> str:
     """Render one template.
+
+    Args:
+        name: Its name.
+        text: The template.
+        values: What it can refer to.
+        what: What it is, for messages; by default a template of this name.
+        engine: What renders; by default one with the full limits.
+        expired: Asked now and then whether rendering has taken too long.
 
     Raises:
         FatalTaskError: with the template engine's error, which names line and column; reason
             OutputsUnknown if it uses outputs that the engine does not have.
     """
     environment = engine.environment if engine is not None else _FULL
+    what = what or f"template {name}"
     # The text of the error is that of KUDO 0.19, which tells the two steps apart.
     step = "parsing"
     try:
         template = environment.parse(name, text)
         if engine is not None and not engine.outputs_known and uses_outputs(template.tree):
-            text = f"template {name} uses outputs of tasks, and only a run has them"
+            text = f"{what} uses outputs of tasks, and only a run has them"
             raise FatalTaskError(OUTPUTS_UNKNOWN, text)
         step = "rendering"
         return template.render(values, expired=expired)
@@ -261,7 +271,7 @@ def render(
         hint = "; split the template, or have it do less" if error.limit else ""
         raise FatalTaskError(
             "TaskRenderingError",
-            f"error expanding template {name}: error {step} template: {error}{hint}",
+            f"error expanding {what}: error {step} template: {error}{hint}",
             limit=error.limit,
         ) from error
 
@@ -461,14 +471,6 @@ def text_faults(values: object) -> Iterator[tuple[tuple[str, ...], str]]:
     for name, value in (values or {}).items():
         if fault := text_fault(value):
             yield (str(name),), fault
-
-
-def text_fault(value: object) -> str:
-    """Return why a value that is there cannot be a text: `y` and `123` need quotes."""
-    if isinstance(value, str | None):
-        return ""
-    quotes = "" if isinstance(value, dict | list) else "; put quotes around it"
-    return f"is {kind_of_value(value)} and not text{quotes}"
 
 
 def integer_problem(document: object) -> str | None:

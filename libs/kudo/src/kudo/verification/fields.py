@@ -12,11 +12,11 @@ from typing import Final
 import yaml
 
 from goyaml import SecondDocument, YamlError, load
-from kudo.api.problems import shown, shown_name
+from kudo.api.problems import path_text, shown, shown_name
 from kudo.packages.fields import Shape, fields_of, text_of
 from kudo.packages.files import OPERATOR_FILE, PARAMETERS_FILE
 from kudo.packages.model import Package, ParametersFile
-from kudo.packages.source import Path, Position, Source, SourceEntry, path_text, source_of
+from kudo.packages.source import Path, Position, Source, SourceEntry, source_of
 from kudo.packages.written import WrittenOperatorFile
 from kudo.parameters.sources import go_text
 from kudo.verification.finding import Edit, Finding, Place, tolerated, warning

@@ -9,9 +9,9 @@ from enum import StrEnum
 from typing import Final
 
 from goyaml import decode
-from kudo.api.problems import Problem
+from kudo.api.problems import Problem, path_text
 from kudo.packages.files import OPERATOR_FILE, PARAMETERS_FILE, PackageFiles
-from kudo.packages.source import Named, Path, path_text
+from kudo.packages.source import Named, Path
 
 _FOLDER: Final = "templates"
 

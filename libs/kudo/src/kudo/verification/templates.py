@@ -198,9 +198,9 @@ def tasks_name_defined_templates(package: Package) -> Iterator[Finding]:
     for task in package.operator.tasks:
         reported: set[str] = set()
         for use in _named_templates(task):
-            if use.name not in package.templates and use.name not in reported:
+            if use.name not in package.texts and use.name not in reported:
                 reported.add(use.name)
-                message = f'template "{use.name}" required by {task.name} but is not defined'
+                message = f'{use.what} "{use.name}" required by {task.name} but is not defined'
                 suggestion = did_you_mean(use.name, package.templates)
                 place = at_task(task.name, "spec", *use.path)
                 yield error("TemplateUnknown", message, place, suggestion)

@@ -19,6 +19,7 @@ from typing import Final, cast
 from kudo.api import JsonObject
 from kudo.api.problems import shown
 from kudo.api.task_kinds import FatalTaskError, TransientTaskError
+from kudo.api.task_kinds.job import texts_of
 from kudo.jobs import condition, digest, env_file, object_check, render
 from kudo.jobs.render import Request
 from kudo.tasks.pipe import parse_env_file
@@ -129,7 +130,7 @@ class Renderer:
         return tuple(cast("list[Manifest]", await self._render(request, tenant)))
 
     async def document(self, request: Request, tenant: str) -> JsonObject:
-        """Render a parameter file, or the pod of a Pipe task; raises as `objects` does."""
+        """Render a parameter file, the pod of a Pipe task, or a Job task; raises as `objects`."""
         (made,) = await self._render(request, tenant)
         return cast("JsonObject", made)
 
@@ -242,7 +243,8 @@ class Renderer:
         if outcome is not None and outcome.failure is not None:
             error = outcome.failure
             raise FatalTaskError(error.reason, str(error), limit=error.limit)
-        what = f"rendering {', '.join(request.resources)[:200]}"
+        name = request.task and f"task {request.task}"
+        what = f"rendering {(name or ', '.join(request.resources))[:200]}"
         try:
             answer = await self._call(render.NAME, request.encode(), tenant, what)
             made = await _decoded(answer, objects=request.output == "objects")
@@ -265,17 +267,17 @@ class Renderer:
 
 
 def _is_small(request: Request) -> bool:
-    return len(request.resources) <= _INLINE_TEMPLATES and request.size <= _INLINE_SIZE
+    return request.number <= _INLINE_TEMPLATES and request.size <= _INLINE_SIZE
 
 
 async def _inline(request: Request) -> list[object]:
-    """Render on the event loop, which may run other tasks after each template."""
+    """Render on the event loop, which may run other tasks after each text."""
     engine = Engine.inline(outputs_known=request.variables.outputs_known)
     values = request.variables.read(engine.budget)
     made: list[object] = []
-    for resource in dict.fromkeys(request.resources):
-        rendered = render.make(request, engine, values, resource=resource)
-        made += rendered if isinstance(rendered, tuple) else [rendered]
+    for rendered in render.made_of(request, engine, values):
+        if rendered is not None:
+            made += rendered if isinstance(rendered, tuple) else [rendered]
         await asyncio.sleep(0)
     return made
 
@@ -298,7 +300,8 @@ def _hash(request: Request) -> int:
     variables, templates = request.variables, request.templates
     names = (value for value in variables.fixed.values() if isinstance(value, str))
     texts = (templates.get(name) for name in request.resources)
-    return hash((request.output, request.resources, *names, *texts, variables.parameters))
+    fields = (text for _, text in texts_of(request.job))
+    return hash((request.output, request.resources, *names, *texts, *fields, variables.parameters))
 
 
 def _digest(request: Request) -> bytes:
@@ -314,6 +317,7 @@ def _digest(request: Request) -> bytes:
 def _texts(request: Request) -> list[str]:
     variables = request.variables
     texts = [request.output, repr(variables.fixed), str(variables.outputs_known)]
+    texts += [request.task, repr(request.job)]
     for resource in request.resources:
         texts += [resource, request.templates.get(resource, "")]
     for parameter in request.variables.parameters:

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from kubeio.client import Client
 from kubeio.connection.auth import Identity
@@ -19,7 +19,13 @@ from kudo.api import (
     Task,
 )
 from kudo.api.expressions import CONDITION, Scope
-from kudo.api.task_kinds import FatalTaskError, TaskPath, TransientTaskError, kind_of
+from kudo.api.task_kinds import (
+    FatalTaskError,
+    TaskPath,
+    TransientTaskError,
+    kind_of,
+    templates_of,
+)
 from kudo.jobs import condition
 from kudo.jobs.inputs import Inputs
 from kudo.jobs.render import Output, Request
@@ -37,6 +43,7 @@ from kudo.plans.execution import (
     steps_of,
 )
 from kudo.plans.execution.decision import instance_value
+from kudo.tasks.job import RenderedJob
 from kudo.tasks.kudo_operator import Child
 from kudo.tasks.rendering import Manifest, variables
 from kudo_reconciler.common.keys import Key
@@ -340,6 +347,17 @@ class RenderContext:
             template: Its name.
         """
         return await self.renderer.document(self._request(output, (template,)), self.tenant)
+
+    async def job(self) -> RenderedJob:
+        """Render all texts of a Job task; raises as `manifests` does."""
+        fields = self.task.spec.job
+        names = [use.name for use in templates_of(self.task)]
+        request = replace(
+            self._request("job", names),
+            task=self.task.name,
+            job={} if fields is None else fields.to_wire(),
+        )
+        return cast("RenderedJob", await self.renderer.document(request, self.tenant))
 
     async def digest(self, obj: JsonObject, *, live: bool) -> bytes:
         """Return the digest of the content of a ConfigMap or Secret; see `Renderer.digest`."""

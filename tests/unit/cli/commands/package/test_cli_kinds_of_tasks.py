@@ -18,6 +18,7 @@ FLAGS = {
     "pod": "--pod=filler",
     "pipe": "--pipe=file=/out/k,kind=Secret,key=k",
     "package": "--package=cup",
+    "job": "--script=s.sh --image=busybox",
 }
 """What gives a value to each field that a kind needs."""
 
@@ -43,7 +44,7 @@ def teapot(kind: TaskKind, package: Path, kudo: Cli, monkeypatch: pytest.MonkeyP
         "plans": {"deploy": {"phases": [{"name": "main", "steps": [step]}]}},
     }
     operator.write_text(yaml.safe_dump(document, sort_keys=False))
-    flags = [FLAGS[field] for field in kind.needed]
+    flags = [flag for field in kind.needed for flag in FLAGS[field].split()]
     added = kudo("package", "add", "task", "one", f"--kind={kind.name}", *flags)
     assert added.code == 0, added
     [task] = yaml.safe_load(operator.read_text())["tasks"]

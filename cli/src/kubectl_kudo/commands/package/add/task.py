@@ -22,6 +22,7 @@ from kubectl_kudo.session.asking import agree, ask, choose, needed
 from kubectl_kudo.session.command import Command
 from kubectl_kudo.session.errors import CliError, UsageError
 from kudo.api.task_kinds import DEFAULT_KIND, KINDS, any_kind, kinds_with
+from kudo.api.task_kinds.job import SCRIPTS
 from kudo.api.task_kinds.kind import TaskKind
 from kudo.authoring.edit import Addition
 from kudo.packages.files import OPERATOR_FILE
@@ -30,6 +31,7 @@ JsonObject = dict[str, Any]
 _PIPE_FIELDS = ("file", "envFile", "kind", "key")
 # A template of comments alone renders to no object, so it can be applied as it is.
 _NO_OBJECTS = "# Kubernetes objects; a line of three hyphens separates one from the next.\n"
+_SCRIPT = "set -eu\n"
 _NO_PARAMETERS = "# Parameters of the child, one a line: NAME and value, separated by a colon.\n"
 
 
@@ -74,6 +76,8 @@ COMMAND = Command(
         _flag("--package", "package", "path or name of the package", "package"),
         _flag("--parameter-file", "parameterFile", "template of its parameters", "template"),
         _flag("--instance-name", "instanceName", "name of its instance", "name"),
+        _flag("--script", "job", "script that runs", "file"),
+        _flag("--image", "job", "image that it runs in", "image"),
         *COMMON,
     ),
     more=f"{HELP}\n\nTemplates that do not exist are created; `.yaml` can be left out.",
@@ -87,6 +91,7 @@ COMMAND = Command(
             "Copy a file out of a pod",
             "package add task key --kind Pipe --pod key --pipe file=/out/k,kind=Secret,key=k",
         ),
+        ("Run a script", "package add task backup --kind Job --script backup.sh --image busybox"),
     ),
 )
 
@@ -169,6 +174,24 @@ def _asked_pipe() -> JsonObject:
     }
 
 
+def _job(args: Args) -> JsonObject:
+    if not (args.script and args.image):
+        return {}
+    return {"script": _script_file(args.script), "image": args.image}
+
+
+def _asked_job(_: Target) -> JsonObject:
+    return {
+        "script": _script_file(ask("Script", "", needed)),
+        "image": ask("Image", "", needed),
+    }
+
+
+def _script_file(name: str) -> str:
+    """Return the path of a script in a package."""
+    return name if name.startswith(f"{SCRIPTS}/") else f"{SCRIPTS}/{name}"
+
+
 def _new_templates(spec: JsonObject, target: Target) -> Iterator[tuple[str, str]]:
     """Yield paths and texts of templates that the task names and the package does not have."""
     texts = dict.fromkeys(spec.get("resources") or (), _NO_OBJECTS)
@@ -176,6 +199,9 @@ def _new_templates(spec: JsonObject, target: Target) -> Iterator[tuple[str, str]
         texts[spec["pod"]] = _pod(spec["pipe"])
     if "parameterFile" in spec:
         texts[spec["parameterFile"]] = _NO_PARAMETERS
+    script = spec.get("job", {}).get("script")
+    if script and not (target.folder / script).exists():
+        yield script, _SCRIPT
     for name, text in texts.items():
         # A template of that name is the author's, and stays as it is.
         if not target.has_template(name):
@@ -235,6 +261,7 @@ FIELDS: Final[Mapping[str, _Field]] = {
         lambda args: _optional_file(args.parameter_file),
         lambda _: _optional_file(ask("Parameter File (optional)")),
     ),
+    "job": _Field("--script and --image", _job, _asked_job),
     "instanceName": _Field(
         "--instance-name",
         lambda args: args.instance_name,

@@ -9,6 +9,7 @@ from enum import Enum
 from types import MappingProxyType
 from typing import Final, Literal, NamedTuple, Protocol
 
+from kudo.api.problems import path_text
 from kudo.api.wire import JsonObject
 
 Path = tuple[str | int, ...]
@@ -38,12 +39,11 @@ class Action(Enum):
 
 
 class TemplateUse(NamedTuple):
-    """A template that a task names.
+    """A template, or a script, that a task names.
 
     Attributes:
         name: Of the template.
         path: Of the field in the spec of the task.
-        optional: Whether the task can do without one.
     """
 
     name: str
@@ -51,9 +51,13 @@ class TemplateUse(NamedTuple):
 
     @property
     def field(self) -> str:
-        """The path in the words of error messages: `resources[0]`."""
-        head, *rest = self.path
-        return str(head) + "".join(f"[{index}]" for index in rest)
+        """The path in the words of error messages: `resources[0]`, `job.script`."""
+        return path_text(self.path)
+
+    @property
+    def what(self) -> str:
+        """What a package calls it."""
+        return "script" if self.path[-1] == "script" else "template"
 
 
 class Shown(NamedTuple):
@@ -85,6 +89,17 @@ class PipeFileFields(Protocol):
     def key(self) -> str | None: ...
 
 
+class JobFields(Protocol):
+    """The program of a Job task."""
+
+    @property
+    def script(self) -> str | None: ...
+    @property
+    def pod_template(self) -> str | None: ...
+    def to_wire(self) -> JsonObject:
+        """Return all fields as JSON."""
+
+
 class TaskSpecFields(Protocol):
     """The fields of all kinds of task."""
 
@@ -104,6 +119,8 @@ class TaskSpecFields(Protocol):
     def app_version(self) -> str | None: ...
     @property
     def parameter_file(self) -> str | None: ...
+    @property
+    def job(self) -> JobFields | None: ...
     @property
     def want_err(self) -> bool | None: ...
     @property
@@ -139,6 +156,9 @@ class Preview(Protocol):
     def pod(self, template: str) -> JsonObject:
         """Return the pod that a template renders to."""
 
+    def job(self) -> JsonObject:
+        """Return the Job that the task makes."""
+
     def child(self) -> JsonObject:
         """Return the Instance that the task describes."""
 
@@ -169,6 +189,7 @@ class TaskKind:
             sent: it must not run again after that.
         owns: Whether objects that it makes have the Instance as their owner.
         begins_with: What the spec of a new task has, whatever else is asked.
+        sole: The only field of its spec; a step that has such a task in it gives that alone.
     """
 
     name: str
@@ -179,6 +200,7 @@ class TaskKind:
     recorded_first: bool = False
     owns: bool = False
     begins_with: "Mapping[str, bool]" = MappingProxyType({})
+    sole: str = ""
 
     @property
     def fields(self) -> tuple[str, ...]:

@@ -6,7 +6,9 @@ from types import MappingProxyType
 from typing import Final
 
 from kudo.api.names import API_VERSION
+from kudo.api.problems import path_text
 from kudo.api.task_errors import FatalTaskError, TransientTaskError
+from kudo.api.task_kinds.job import job_faults
 from kudo.api.task_kinds.kind import (
     USE_DUMMY,
     Action,
@@ -189,6 +191,45 @@ class KudoOperator(TaskKind):
         return iter(())
 
 
+class Job(TaskKind):
+    name = "Job"
+    does = "runs a program to its end, in a new Job for each run"
+    needed = ("job",)
+    recorded_first = True
+    owns = True
+    sole = "job"
+
+    def problems(self, task: TaskFields) -> Iterator[str]:
+        if task.spec.job is None:
+            yield f"job task '{task.name}' has no job"
+            return
+        for path, fault in job_faults(task.spec.job.to_wire()):
+            yield f"job task '{task.name}': {path_text(('job', *path))}: {fault}"
+
+    def installation_problems(self, task: TaskFields) -> Iterator[str]:
+        # KUDO 0.19 has no such tasks, so nothing that it takes is refused.
+        return self.problems(task)
+
+    def templates(self, task: TaskFields) -> Iterator[TemplateUse]:
+        job = task.spec.job
+        if job is not None and job.script:
+            yield TemplateUse(job.script, ("job", "script"))
+        if job is not None and job.pod_template:
+            yield TemplateUse(job.pod_template, ("job", "podTemplate"))
+
+    def add_needs(self, _: TaskFields, needs: Needing) -> None:
+        needs.need("batch/v1", "Job", Action.TOGGLE)
+        needs.need("v1", "Pod", Action.READ)
+
+    def shown(self, preview: Preview) -> Iterator[Shown]:
+        job = preview.task.spec.job
+        template = "" if job is None else job.script or job.pod_template or ""
+        yield Shown("apply", template, preview.job(), "a new Job for each run")
+
+    def listed(self, task: TaskFields) -> str:
+        return next((use.name for use in self.templates(task)), "")
+
+
 class Dummy(TaskKind):
     name = "Dummy"
     does = "does nothing, or fails, for tests of plans"
@@ -228,6 +269,7 @@ KINDS: Final[Mapping[str, TaskKind]] = MappingProxyType(
             Toggle(),
             Pipe(),
             KudoOperator(),
+            Job(),
             Dummy(),
         )
     }

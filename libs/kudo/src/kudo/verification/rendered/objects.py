@@ -11,11 +11,11 @@ from kudo.api.names import (
     ANNOTATION_DELETION_POLICY,
     ANNOTATION_SHOW_TERMINATION_MESSAGE,
 )
-from kudo.api.problems import shown, shown_name
+from kudo.api.problems import path_text, shown, shown_name
 from kudo.api.task_kinds import kind_of
 from kudo.objects.policies import apply_policy_problem, policy_problem, problem_of
 from kudo.packages.model import Package
-from kudo.packages.source import Position, Source, path_text
+from kudo.packages.source import Position, Source
 from kudo.tasks.rendering import text_faults
 from kudo.verification.finding import Finding, at_plan, at_task, at_template, error, warning
 from kudo.verification.operator import steps_of

@@ -11,6 +11,7 @@ from kudo_reconciler.execution.steps import RunsTasks, TaskRunner
 from kudo_reconciler.execution.task_context import RenderContext, TaskContext, TaskResult
 from kudo_reconciler.execution.tasks.apply import ApplyTask
 from kudo_reconciler.execution.tasks.delete import DeleteTask
+from kudo_reconciler.execution.tasks.job import JobTask
 from kudo_reconciler.execution.tasks.kudo_operator import ChildTask
 from kudo_reconciler.execution.tasks.parts import TaskOfKind, TaskParts
 from kudo_reconciler.execution.tasks.pipe import PipeTask
@@ -66,6 +67,7 @@ TASKS: Final[Mapping[str, type[TaskOfKind]]] = MappingProxyType(
         "Toggle": ToggleTask,
         "Pipe": PipeTask,
         "KudoOperator": ChildTask,
+        "Job": JobTask,
         "Dummy": DummyTask,
     }
 )
