@@ -33,6 +33,7 @@ from kudo_reconciler.execution.steps import StepRunner, TaskRunner
 from kudo_reconciler.execution.tasks.kinds import EXPECTS, runner_of
 from kudo_reconciler.execution.tasks.parts import TaskParts
 from kudo_reconciler.execution.tasks.pipe_pods import PipePods
+from kudo_reconciler.execution.tasks.task_jobs import TaskJobs
 from kudo_reconciler.metrics.metrics import Metrics
 from kudo_reconciler.objects.adopter import Adopter
 from kudo_reconciler.objects.apply import Applier
@@ -149,6 +150,7 @@ class _Objects:
     ownership: Ownership
     shares: Shares
     pipe_pods: PipePods
+    task_jobs: TaskJobs
 
 
 def controller_of(parts: Parts) -> Controller:
@@ -162,6 +164,7 @@ def controller_of(parts: Parts) -> Controller:
         Ownership(parts.instances, sharers),
         Shares(parts.observer, sharers, parts.recorder),
         PipePods(parts.accounts, parts.observer),
+        TaskJobs(parts.accounts, parts.observer),
     )
     context = _context(parts, objects)
     resolver = Resolver(discovery)
@@ -204,6 +207,7 @@ def _context(parts: Parts, objects: _Objects) -> ReconcileContext:
             parts.accounts, discovery, parts.observer, objects.shares, parts.events
         ),
         pipe_pods=objects.pipe_pods,
+        task_jobs=objects.task_jobs,
         values=ValueChecks(parts.environment.jobs),
         operations=parts.operations,
         housekeeping=Housekeeping(
@@ -234,6 +238,7 @@ def _tasks(parts: Parts, objects: _Objects, resolver: Resolver, recording: Recor
             causes=Causes(parts.observer),
             pipe_pods=objects.pipe_pods,
             waiter_image=parts.settings.pipe_waiter_image,
+            task_jobs=objects.task_jobs,
             instances=parts.instances,
             versions=parts.versions,
             metrics=parts.metrics,

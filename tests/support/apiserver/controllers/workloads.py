@@ -1,4 +1,7 @@
-"""Gives workloads their status, as their controllers and nodes would after a while."""
+"""Gives workloads their status, as their controllers and nodes would after a while.
+
+Of pods that a controller creates there are only those of Jobs, if a test asks for them.
+"""
 
 import asyncio
 from collections.abc import Callable
@@ -33,6 +36,11 @@ class Outcome:
 
     state: State = "healthy"
     seconds: float = 1.0
+
+
+def _never(obj: JsonObject) -> bool:
+    del obj
+    return False
 
 
 def _always_healthy(obj: JsonObject) -> Outcome:
@@ -105,12 +113,14 @@ class Workloads:
     Attributes:
         outcome: Says what becomes of a workload in its present generation.
         progress: Whether a status says at once that a workload is on its way.
+        has_pod: Whether a Job has a pod. It runs from the start, and ends before the Job does.
     """
 
     writer: Writer
     registry: Registry
     outcome: Callable[[JsonObject], Outcome] = _always_healthy
     progress: bool = False
+    has_pod: Callable[[JsonObject], bool] = _never
     _begun: dict[str, int] = field(default_factory=dict)
     _all_healthy: bool = False
 
@@ -126,17 +136,21 @@ class Workloads:
         self._all_healthy = True
         for name in _STATUSES:
             for obj in tuple(self.writer.storage.table(name).objects.values()):
-                if not (obj.get("status") or {}).get("failed"):
+                if not (obj.get("status") or {}).get("failed") and not _is_of_job(obj):
                     self._become(name, obj, "healthy")
 
     def _seen(self, name: StorageName, revision: Revision) -> None:
         if name not in _STATUSES or "deletionTimestamp" in revision.new["metadata"]:
+            return
+        if name == POD.storage and _is_of_job(revision.new):
             return
         uid, generation = _generation(revision.new)
         if revision.deleted or self._begun.get(uid) == generation:
             return
         self._begun[uid] = generation
         outcome, loop = self.outcome(revision.new), asyncio.get_running_loop()
+        if name == JOB.storage and self.has_pod(revision.new):
+            loop.call_soon(self._create_pod, revision.new)
         if self.progress:
             loop.call_soon(self._become, name, revision.new, "stuck")
         loop.call_later(outcome.seconds, self._become, name, revision.new, outcome.state)
@@ -147,8 +161,64 @@ class Workloads:
             return
         if state == "stuck" and self._all_healthy:
             return
+        if name == JOB.storage and state != "stuck":
+            self._end_pod(obj, state)
         target = Target(self.registry.of(name), *key_of(obj), "status")
         self.writer.replace(target, {**obj, "status": _STATUSES[name](obj, state)}, _OPTIONS)
+
+    def _create_pod(self, seen: JsonObject) -> None:
+        job = self.writer.storage.table(JOB.storage).objects.get(key_of(seen))
+        if job is None or job["metadata"]["uid"] != seen["metadata"]["uid"]:
+            return
+        metadata, template = job["metadata"], job["spec"]["template"]
+        owner = {
+            "apiVersion": "batch/v1",
+            "kind": "Job",
+            "name": metadata["name"],
+            "uid": metadata["uid"],
+            "controller": True,
+            "blockOwnerDeletion": True,
+        }
+        name, namespace = _pod_of(job)
+        pod = {
+            "metadata": {
+                **template.get("metadata", {}),
+                "generateName": f"{metadata['name']}-",
+                "name": name,
+                "namespace": namespace,
+                "ownerReferences": [owner],
+            },
+            "spec": template["spec"],
+        }
+        self.writer.create(Target(POD, namespace, name), pod, _OPTIONS)
+        self._set_pod(job, "Running")
+
+    def _end_pod(self, job: JsonObject, state: State) -> None:
+        self._set_pod(job, "Failed" if state == "failed" else "Succeeded")
+
+    def _set_pod(self, job: JsonObject, phase: str) -> None:
+        name, namespace = _pod_of(job)
+        pod = self.writer.storage.table(POD.storage).objects.get((namespace, name))
+        if pod is None or not _is_of_job(pod):
+            return
+        container = job["spec"]["template"]["spec"]["containers"][0]["name"]
+        ended = {"exitCode": int(phase == "Failed"), "reason": "Error"}
+        states = [{"name": container, "state": {"terminated": ended}}]
+        status = {"phase": phase} | ({} if phase == "Running" else {"containerStatuses": states})
+        target = Target(POD, namespace, name, "status")
+        self.writer.replace(target, {**pod, "status": status}, _OPTIONS)
+
+
+def _pod_of(job: JsonObject) -> tuple[str, str]:
+    """Return name and namespace of the pod of a Job: it is another one if the Job is."""
+    metadata = job["metadata"]
+    return f"{metadata['name'][:50]}-{metadata['uid'][-6:]}", metadata["namespace"]
+
+
+def _is_of_job(obj: JsonObject) -> bool:
+    """Return whether an object is a pod that ends when its Job does."""
+    owners = obj["metadata"].get("ownerReferences") or ()
+    return any(owner["kind"] == "Job" for owner in owners)
 
 
 def _generation(obj: JsonObject) -> tuple[str, int]:

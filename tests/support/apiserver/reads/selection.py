@@ -18,12 +18,14 @@ class Selection:
         namespace: None for all.
         labels: Judges labels.
         fields: What fields must be, by their dotted paths.
+        not_fields: Paths of fields, and what they must not be.
         metadata_only: Whether no more than the metadata is asked for.
     """
 
     namespace: str | None
     labels: Callable[[Mapping[str, str]], bool]
     fields: Mapping[str, str]
+    not_fields: tuple[tuple[str, str], ...] = ()
     metadata_only: bool = False
     narrowed: bool = False
 
@@ -34,6 +36,8 @@ class Selection:
         if not self.narrowed:
             return True
         if any(_value(obj, path) != expected for path, expected in self.fields.items()):
+            return False
+        if any(_value(obj, path) == value for path, value in self.not_fields):
             return False
         return self.labels(metadata.get("labels") or {})
 
@@ -54,25 +58,35 @@ def read_selection(
         labels = label_matcher(by_label)
     except ValueError as error:
         raise status.bad_request(f"unable to parse requirement: {error}") from None
+    equal, unequal = _fields(by_field or "", (*_FIELDS, *fields))
     return Selection(
         namespace,
         labels,
-        _fields(by_field or "", (*_FIELDS, *fields)),
+        equal,
+        unequal,
         metadata_only="as=PartialObjectMetadata" in accept.split(",")[0],
         narrowed=bool(by_label or by_field),
     )
 
 
-def _fields(selector: str, allowed: tuple[str, ...]) -> dict[str, str]:
-    found = {}
+def _fields(
+    selector: str, allowed: tuple[str, ...]
+) -> tuple[dict[str, str], tuple[tuple[str, str], ...]]:
+    """Return what fields must be, and what they must not be."""
+    equal: dict[str, str] = {}
+    unequal: list[tuple[str, str]] = []
     for part in filter(None, selector.split(",")):
-        key, _, value = part.replace("==", "=").partition("=")
+        negated = "!=" in part
+        key, _, value = part.replace("!=", "=").replace("==", "=").partition("=")
         if key not in allowed:
             known = ", ".join(f'"{name}"' for name in allowed)
             text = f'"{key}" is not a known field selector: only {known}'
             raise status.bad_request(text)
-        found[key] = value
-    return found
+        if negated:
+            unequal.append((key, value))
+        else:
+            equal[key] = value
+    return equal, tuple(unequal)
 
 
 def _value(obj: JsonObject, path: str) -> Json:

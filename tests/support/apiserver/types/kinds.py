@@ -174,7 +174,9 @@ EVENT = replace(
     fields=("involvedObject.kind", "involvedObject.name", "involvedObject.uid", "reason", "type"),
 )
 POD = replace(
-    _with_status(_core("Pod", "pods", _POD)), subresources=("eviction", "exec", "log", "status")
+    _with_status(_core("Pod", "pods", _POD)),
+    subresources=("eviction", "exec", "log", "status"),
+    fields=("status.phase",),
 )
 DEPLOYMENT = _workload("apps", "Deployment", "deployments")
 STATEFUL_SET = _workload("apps", "StatefulSet", "statefulsets")

@@ -18,9 +18,9 @@ from kudo_reconciler.common.clock import SystemClock
 from kudo_reconciler.common.keys import INSTANCES, Key
 from kudo_reconciler.execution.operations import Operations
 from kudo_reconciler.execution.rendering import Renderer
-from kudo_reconciler.execution.run import PlanRunner, Progress, Run, StatusWriter
+from kudo_reconciler.execution.run import PlanRunner, Run, StatusWriter
 from kudo_reconciler.execution.steps import StepRunner, TaskRunner
-from kudo_reconciler.execution.task_context import RunMemory, TaskContext, TaskResult
+from kudo_reconciler.execution.task_context import Progress, RunMemory, TaskContext, TaskResult
 from kudo_reconciler.metrics.metrics import Metrics
 from kudo_reconciler.store.freshness import OwnWrites
 from kudo_reconciler.store.instances import InstanceStore

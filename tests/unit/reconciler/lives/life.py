@@ -24,6 +24,7 @@ from tests.support.apiserver.writes.admission import Review
 from tests.support.instance_admission import RECONCILER, InstanceAdmission
 from tests.support.loops.virtual_loop import VirtualLoop
 from tests.support.world.replica import Replica
+from tests.unit.reconciler.lives.job_promises import is_of_job_task
 from tests.unit.reconciler.lives.network import LONGEST, RandomNetwork
 from tests.unit.reconciler.lives.observed import Observed
 from tests.unit.reconciler.lives.rest import (
@@ -119,6 +120,7 @@ class Life:
         self.observed = Observed(self.cluster.server, self.admission, lawful=lawful)
         self.admission.broken = self.observed.broken
         self.cluster.workloads.outcome = self._outcome
+        self.cluster.workloads.has_pod = is_of_job_task
         client, _ = self.cluster.client(user="alice")
         self.user = User(
             client,

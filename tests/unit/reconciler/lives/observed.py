@@ -24,6 +24,7 @@ from tests.unit.kudo.plans.runs.control_promises import SENT
 from tests.unit.kudo.plans.runs.lifecycle_promises import assert_kept
 from tests.unit.kudo.plans.runs.writes import Record, Write
 from tests.unit.reconciler.lives.inventory.observed import INVENTORIES, Records
+from tests.unit.reconciler.lives.job_promises import JobPromises, is_of_job_task
 
 INSTANCES: Final = (names.GROUP, "instances")
 VERSIONS: Final = (names.GROUP, "operatorversions")
@@ -90,6 +91,7 @@ class Observed:
         broken: What went against a promise.
         refused: uids of runs that the reconciler said it refuses.
         records: What plans applied, and what is on record of it.
+        job_tasks: The Jobs of Job tasks, of which there is no record.
     """
 
     def __init__(self, server: ApiServer, admission: InstanceAdmission, *, lawful: bool) -> None:
@@ -105,6 +107,7 @@ class Observed:
         self._parsed_last: dict[str, tuple[str, Instance]] = {}
         self._known: defaultdict[str, list[OperatorVersion]] = defaultdict(list)
         self.records = Records(server, self._versions_of)
+        self.job_tasks = JobPromises(server)
         server.storage.listeners.append(self._written)
 
     # What is seen
@@ -121,6 +124,7 @@ class Observed:
             elif name != INVENTORIES:
                 self._object(name, revision)
             self.records.follow(name, revision)
+            self.job_tasks.follow(name, revision)
         except AssertionError as broken:
             self.broken.append(f"{broken} ({name[1]} {revision.new['metadata']['name']})")
 
@@ -162,6 +166,8 @@ class Observed:
         )
         try:
             assert_kept(write)
+            if by == "reconciler":
+                self.job_tasks.hold_end(old, new)
         finally:
             story.record.note(new)
             story.follow_pause(new, by if old.status != new.status else "user")
@@ -194,10 +200,13 @@ class Observed:
         request = self.server.serving
         if request is None or request.user != RECONCILER:
             return
-        if name != PODS:
-            # Pods of Pipe tasks are removed after the end of their run, which may be in a pause.
+        ends = request.method == "DELETE" and is_of_job_task(revision.new)
+        if name != PODS and not ends:
+            # Pods of Pipe tasks are removed after the end of their run, and active Jobs before it;
+            # it may be in a pause.
             self._assert_may_write(revision)
-        if "apply" not in request.content_type:
+        creates = request.method == "POST" and is_of_job_task(revision.new)
+        if "apply" not in request.content_type and not creates:
             return
         metadata = orjson.loads(request.body)["metadata"]
         run = (metadata.get("annotations") or {}).get(names.ANNOTATION_PLAN_UID)

@@ -68,6 +68,7 @@ class _Draft:
     rng: Random
     tasks: list[JsonObject] = field(default_factory=list)
     templates: dict[str, str] = field(default_factory=dict)
+    jobs: list[str] = field(default_factory=list)
     numbers: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))
 
     def plan(self, *, broken: bool) -> JsonObject:
@@ -112,8 +113,10 @@ class _Draft:
             # No other step has this Job, so that it is to be made once in each run.
             job = f"j{next(self.numbers)}"
             return [self._on("Delete", "Job", job), self._on("Apply", "Job", job)]
-        if choice < 29:
+        if choice < 27:
             return [self._on("Apply", "Job", f"j{next(self.numbers)}")]
+        if choice < 29:
+            return [self._job()]
         if choice < 32:
             return [self._on("Delete", "ConfigMap", self._shared("c"))]
         if choice < 36:
@@ -129,6 +132,16 @@ class _Draft:
         self.templates[template] = _template(kind, name)
         spec: JsonObject = {"resources": [template]}
         return self._task(task, spec | ({"parameter": "ON"} if task == "Toggle" else {}))
+
+    def _job(self) -> str:
+        """Return the name of a Job task, which another step may have as well."""
+        if self.jobs and self.rng.random() < 0.3:
+            return self.rng.choice(self.jobs)
+        env = [{"name": "SIZE", "value": "{{ .Params.SIZE }}"}]
+        job: JsonObject = {"image": "c", "command": ["c"], "env": env}
+        keep = self.rng.choice((None, 1, 2))
+        self.jobs.append(self._task("Job", {"job": job | ({"keep": keep} if keep else {})}))
+        return self.jobs[-1]
 
     def _dummy(self) -> str:
         fate = self.rng.randrange(7)

@@ -202,6 +202,11 @@ class TaskStatus(ApiModel):
         description="Digests of the objects that the task has applied, 8 digits each, while it "
         "waits: after a restart what is unchanged is not applied again.",
     )
+    job_uid: str | None = Field(
+        None,
+        description="uid of the Job that a Job task has created, while the task waits: one that is "
+        "gone before its end was seen is not created again.",
+    )
 
 
 class StepStatus(ApiModel):

@@ -32,6 +32,7 @@ from kudo_reconciler.controller.context import (
     finalizers,
 )
 from kudo_reconciler.controller.ending import Ending
+from kudo_reconciler.controller.job_ends import end_jobs, has_jobs
 from kudo_reconciler.execution.task_context import Memories, RunMemory
 from kudo_reconciler.tenancy.accounts import Accounts
 
@@ -86,6 +87,7 @@ class Beginning:
         edited = edited_since(live, version) if memory is None else None
         if edited is not None:
             return await self._end_edited(live, version, edited)
+        await self._end_replaced_jobs(key, live, version)
         # Its end event is written first: the status that is stored next replaces the record of it.
         if self.tell_replaced(key, live):
             return Result("waiting", requeue_after=context.events.times.hold)
@@ -169,6 +171,28 @@ class Beginning:
             replaced[memory.uid] = memory.plan
         own = {"", instance.scheduled.uid}
         return {uid: plan for uid, plan in replaced.items() if uid not in own}
+
+    async def _end_replaced_jobs(
+        self, key: Key, instance: Instance, version: OperatorVersion
+    ) -> None:
+        """Delete the active Jobs of the runs that the scheduled one replaces.
+
+        Raises:
+            StillGoing: they are being deleted.
+        """
+        if has_jobs([version]):
+            # Of a run whose process died before its first status only the Job itself tells.
+            await self.context.task_jobs.watch()
+        replaced, uid = self._replaced(key, instance), instance.scheduled.uid or ""
+        memory, versions = self.memories.get(key), [version]
+        if replaced:
+            before = await self.context.version_before(instance)
+            versions += [before] if before is not None else []
+            versions += [memory.version] if memory is not None else []
+        else:
+            versions = []
+        run = next(iter(replaced), uid)
+        await end_jobs(self.context, instance, run, versions, keep=uid)
 
     def tell_replaced(self, key: Key, instance: Instance) -> bool:
         """Queue the end events of replaced runs; return whether one is not written yet.

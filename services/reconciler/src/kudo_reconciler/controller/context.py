@@ -22,6 +22,7 @@ from kudo_reconciler.controller.housekeeping import Housekeeping
 from kudo_reconciler.events.writer import EventRecorder
 from kudo_reconciler.execution.operations import Operations
 from kudo_reconciler.execution.tasks.pipe_pods import PipePods
+from kudo_reconciler.execution.tasks.task_jobs import TaskJobs
 from kudo_reconciler.metrics.metrics import Metrics
 from kudo_reconciler.objects.recorder import Recorder
 from kudo_reconciler.objects.releasing import ClusterObjects
@@ -88,6 +89,7 @@ class ValueChecks:
 AGAIN_SECONDS = 0.05
 OUR_FINALIZERS = frozenset({FINALIZER_CLEANUP, FINALIZER_CLUSTER_RESOURCES})
 READ_VALUES, FIND_CHILDREN, FIND_ORPHANS = "values", "children", "orphans"
+END_JOBS = "jobs"
 """Names of operations, of which an Instance has one each at a time."""
 
 
@@ -131,6 +133,7 @@ class ReconcileContext:
     clock: Clock
     cluster_objects: ClusterObjects
     pipe_pods: PipePods
+    task_jobs: TaskJobs
     values: ValueChecks
     operations: Operations
     housekeeping: Housekeeping
@@ -156,7 +159,7 @@ class ReconcileContext:
             workers.WorkerError: no worker process was available; try again.
             KubeError: the version in force could not be read.
         """
-        before = await self._version_in_force(instance)
+        before = await self.version_before(instance)
         decide = partial(revalidate, instance, version, before=before, tenancy=self.tenancy)
         decision = self.values.decide_now(decide)
         # Most values are small: no operation, and no second reconcile, for them.
@@ -177,7 +180,7 @@ class ReconcileContext:
             lambda: self.values.decide(metadata.namespace, decide),
         )
 
-    async def _version_in_force(self, instance: Instance) -> OperatorVersion | None:
+    async def version_before(self, instance: Instance) -> OperatorVersion | None:
         """Return the OperatorVersion in force if the spec names another one.
 
         None if it names that one, and if the version in force does not exist, is too large, or is

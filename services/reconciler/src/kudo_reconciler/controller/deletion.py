@@ -15,7 +15,9 @@ from kudo.plans.runs.status import leaving, running, with_entries
 from kudo.plans.runs.suspension import with_suspension
 from kudo_reconciler.common.keys import key_of
 from kudo_reconciler.controller.context import AGAIN_SECONDS, ReconcileContext, Result, finalizers
+from kudo_reconciler.controller.job_ends import end_jobs
 from kudo_reconciler.controller.scheduled import Scheduled
+from kudo_reconciler.store.versions import VersionTooLarge
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +75,21 @@ class Deletion:
         await self.context.write_situation(instance, status, leaving(status))
         return Result("deleting")
 
+    async def _versions(self, instance: Instance) -> list[OperatorVersion | None]:
+        """Return the OperatorVersions that a running plan may be of."""
+        try:
+            version = await self.context.versions.get(instance.operator_version_key)
+        except VersionTooLarge:
+            version = None
+        return [version, await self.context.version_before(instance)]
+
     async def _stopped(self, instance: Instance) -> InstanceStatus:
         await self.scheduled.forget(key_of(instance))
         paused = with_suspension(instance, instance.status, self.context.now())
         entries = dict(paused.plan_status or {})
+        if stopped := running(entries):
+            uid = next(iter(stopped.values())).uid or ""
+            await end_jobs(self.context, instance, uid, await self._versions(instance))
         for name, entry in running(entries).items():
             entries[name] = fail(entry, STOPPED, self.context.now())
             if entry.uid:

@@ -1,14 +1,16 @@
 """Ends runs: terminal status, clear with a uid test, status of the idle Instance.
 
 The writes come in this order; the end event is queued before the clear. After a crash between any
-two of them the next reconcile continues. Before all of them the record of the Instance is written,
-if the run has changed what belongs to it; see `leftovers`.
+two of them the next reconcile continues. Before all of them the active Jobs of a run that has
+failed are deleted (`job_ends`), and the record of the Instance is written, if the run has changed
+what belongs to it (`leftovers`).
 """
 
 import logging
 from dataclasses import dataclass
 
 from kudo.api import (
+    ExecutionStatus,
     Instance,
     InstanceStatus,
     OperatorVersion,
@@ -28,9 +30,10 @@ from kudo_reconciler.controller.context import (
 )
 from kudo_reconciler.controller.housekeeping import with_orphans
 from kudo_reconciler.controller.idle import Idle
+from kudo_reconciler.controller.job_ends import end_jobs, has_jobs
 from kudo_reconciler.controller.leftovers import Leftovers
 from kudo_reconciler.execution.run import PlanRunner
-from kudo_reconciler.execution.task_context import Memories
+from kudo_reconciler.execution.task_context import Memories, RunMemory
 from kudo_reconciler.store.versions import VersionTooLarge
 
 log = logging.getLogger(__name__)
@@ -77,6 +80,8 @@ class Ending:
         may trigger the same plan at once, which must not conflict with a run that is ending.
         """
         memory = self.memories.get(key_of(instance))
+        if status_of(entry) is not ExecutionStatus.COMPLETE:
+            await self._end_jobs(instance, version, entry, memory)
         if memory is not None and memory.is_of(instance, entry.uid or ""):
             record = await self.leftovers.record(instance, entry, memory)
             status = with_orphans(status, record)
@@ -92,6 +97,23 @@ class Ending:
         fields = {"plan": entry.name, "uid": entry.uid, "status": str(entry.status)}
         log.info("run finished", extra=fields | ({"reason": reason} if reason else {}))
         return await self.end(written, version, entry)
+
+    async def _end_jobs(
+        self,
+        instance: Instance,
+        version: OperatorVersion,
+        entry: PlanStatus,
+        memory: RunMemory | None,
+    ) -> None:
+        """Delete the active Jobs of a run that has failed, so that none works after its end."""
+        versions, account = [version], None
+        if memory is not None:
+            versions.append(memory.version)
+            account = memory.account
+            if has_jobs(versions):
+                # An attempt might create a Job after that.
+                await self.runner.end(memory, Intent.CANCEL)
+        await end_jobs(self.context, instance, entry.uid or "", versions, account=account)
 
     async def end(self, instance: Instance, version: OperatorVersion, entry: PlanStatus) -> Result:
         """Queue the end event and clear the run; a newer one is left alone.

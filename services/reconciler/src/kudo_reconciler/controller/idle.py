@@ -29,6 +29,7 @@ from kudo.plans.runs.suspension import with_suspension
 from kudo_reconciler.common.errors import error_text
 from kudo_reconciler.common.keys import READINESS_KINDS, key_of
 from kudo_reconciler.controller.context import AGAIN_SECONDS, ReconcileContext, Result
+from kudo_reconciler.controller.job_ends import end_jobs
 from kudo_reconciler.objects.observer import Observer
 
 _LATE_SECONDS: Final = 30.0
@@ -54,6 +55,12 @@ class Idle:
         context, now = self.context, self.context.now()
         status = with_suspension(instance, instance.status, now)
         entries = ensure_entries(version.plans, status.plan_status or {})
+        if running(entries):
+            versions = [version, await context.version_before(instance)]
+            await end_jobs(context, instance, instance.metadata.uid, versions)
+        else:
+            # Such as one that a request has created which was on its way for long.
+            await end_jobs(context, instance, "", (), attempts=1)
         for name, entry in running(entries).items():
             # The spec names no run, so nobody will end this entry: its run was removed from the
             # spec by hand, or the status was restored from a backup.
@@ -140,6 +147,7 @@ class Idle:
         if instance.metadata.deleting:
             text = f"{text}: no cleanup plan can run, the Instance is deleted without it"
             context.events.warning(instance, uid, reason, text)
+            await end_jobs(context, instance, uid, ())
             for name, entry in running(instance.plan_status).items():
                 if entry.uid:
                     context.events.stopped(instance, name, entry.uid)

@@ -26,6 +26,7 @@ from kudo_reconciler.common.clock import loop_seconds
 from kudo_reconciler.common.errors import REPEATED_FAULTS, Outdated, Superseded, fault_text
 from kudo_reconciler.common.keys import Key, key_of
 from kudo_reconciler.controller.context import (
+    END_JOBS,
     FIND_CHILDREN,
     FIND_ORPHANS,
     OUR_FINALIZERS,
@@ -76,7 +77,8 @@ class InstanceReconciler:
         instance = self.context.instances.cached(key)
         if instance is None:
             await self.scheduled.forget(key)
-            await self.context.operations.forget(key, READ_VALUES, FIND_CHILDREN, FIND_ORPHANS)
+            names = READ_VALUES, FIND_CHILDREN, FIND_ORPHANS, END_JOBS
+            await self.context.operations.forget(key, *names)
             self.context.recorder.forget(key)
             await self.context.housekeeping.forget(key)
             await self.context.cluster_objects.forget(key)

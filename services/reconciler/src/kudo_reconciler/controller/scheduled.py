@@ -41,6 +41,7 @@ from kudo_reconciler.controller.context import (
 )
 from kudo_reconciler.controller.ending import Ending
 from kudo_reconciler.controller.idle import Idle
+from kudo_reconciler.controller.job_ends import has_jobs
 from kudo_reconciler.controller.leftovers import Leftovers
 from kudo_reconciler.events.queue import Severity
 from kudo_reconciler.execution.run import PlanRunner, Run, StatusWriter
@@ -227,10 +228,14 @@ class Scheduled:
         if self.context.stopping():
             # Attempts in progress end, and nothing new begins: the next leader continues.
             intent = Intent.STOP
-        progress = await self.runner.advance(run, entry, intent)
+        progress = memory.ending or await self.runner.advance(run, entry, intent)
         for failure, message in progress.failures:
             self.context.events.warning(instance, uid, failure.reason, message)
         if status_of(progress.entry).terminal:
+            if has_jobs([memory.version]):
+                # Its Jobs are deleted before its end is stored, which may take several reconciles.
+                # Nothing of it may be attempted again meanwhile.
+                memory.ending = progress
             reason = progress.failures[0][0].reason if progress.failures else ""
             status = with_entry(writer.status, progress.entry)
             return await self.ending.finish(

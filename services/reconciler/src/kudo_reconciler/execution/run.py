@@ -50,7 +50,7 @@ from kudo_reconciler.common.keys import key_of
 from kudo_reconciler.execution.operations import Operation, Operations
 from kudo_reconciler.execution.rendering import Renderer
 from kudo_reconciler.execution.steps import StepResult, StepRunner, refused
-from kudo_reconciler.execution.task_context import RunMemory, StepContext
+from kudo_reconciler.execution.task_context import Progress, RunMemory, StepContext
 from kudo_reconciler.metrics.metrics import Metrics
 from kudo_reconciler.objects.run_context import Tell
 from kudo_reconciler.store.instances import InstanceStore
@@ -117,21 +117,6 @@ class Run:
         """Return the paths of the tasks of a step, by their names, in order."""
         key, names = self.instance.key, step_of(self.plan, ref).tasks
         return {name: TaskPath(key, self.name, ref.phase, ref.step, name) for name in names}
-
-
-@dataclass
-class Progress:
-    """The progress of a run.
-
-    Attributes:
-        entry: The status entry.
-        failures: The errors that ended the plan, each with the message of its step.
-        look_again: Seconds until the next attempt is due; None if none is.
-    """
-
-    entry: PlanStatus
-    failures: list[tuple[FatalTaskError, str]] = field(default_factory=list)
-    look_again: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -126,7 +126,8 @@ class StepRunner:
             # delete, as a PersistentVolumeClaim is by the pods of a StatefulSet.
             if deleting and not self._only_deletes(step, name):
                 break
-            tried.append(_with_applied(await self._try_task(step, name), step.applied(name)))
+            result = await self._try_task(step, name)
+            tried.append(_with_made(result, step.applied(name), step.job_uid(name)))
             if tried[-1].failure is not None:
                 break
             if number < len(names) - 1 and step.is_recorded_first(name):
@@ -235,8 +236,9 @@ def refused(
         result = _fatal(path, began, _lasting(error))
     else:
         result = _of_task(TaskOutcome(path.task, S.ERROR, path.transient_message(error), began))
-    applied = stored[path.task].applied if path.task in stored else ""
-    outcomes = {**stored, path.task: _with_applied(result, applied).outcome.tasks[0]}
+    before = stored.get(path.task, TaskOutcome(path.task, S.PENDING))
+    made = _with_made(result, before.applied, before.job_uid)
+    outcomes = {**stored, path.task: made.outcome.tasks[0]}
     tasks = tuple(outcomes[name] for name in paths if name in outcomes)
     return replace(result, outcome=replace(result.outcome, tasks=tasks))
 
@@ -275,11 +277,17 @@ def _of_task(
     return StepResult(step, failure, polled, faulty)
 
 
-def _with_applied(result: StepResult, applied: str) -> StepResult:
-    """Return the result of a step of one task with the digests of what the task has applied."""
-    if not applied:
+def _with_made(result: StepResult, applied: str, job_uid: str) -> StepResult:
+    """Return the result of a step of one task with what the task has made.
+
+    Args:
+        result: The result.
+        applied: Digests of what the task has applied.
+        job_uid: uid of the Job that it has created.
+    """
+    if not applied and not job_uid:
         return result
-    tasks = tuple(replace(task, applied=applied) for task in result.outcome.tasks)
+    tasks = tuple(replace(task, applied=applied, job_uid=job_uid) for task in result.outcome.tasks)
     return replace(result, outcome=replace(result.outcome, tasks=tasks))
 
 

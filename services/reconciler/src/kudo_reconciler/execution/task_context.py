@@ -77,6 +77,21 @@ class AppliedObject:
 
 
 @dataclass
+class Progress:
+    """The progress of a run.
+
+    Attributes:
+        entry: The status entry.
+        failures: The errors that ended the plan, each with the message of its step.
+        look_again: Seconds until the next attempt is due; None if none is.
+    """
+
+    entry: PlanStatus
+    failures: list[tuple[FatalTaskError, str]] = field(default_factory=list)
+    look_again: float | None = None
+
+
+@dataclass
 class RunMemory:
     """What was done under one execution uid, so that it is not repeated.
 
@@ -92,6 +107,7 @@ class RunMemory:
         children: The desired children of KudoOperator tasks; a template may render differently each
             time.
         digests: Digests of what tasks have applied; see `execution.applied`.
+        job_uids: uids of the Jobs that Job tasks have created.
         seen: Objects that tasks applied or found: none of them is created again for an Instance
             that was deleted.
         healthy: uids of objects that were healthy: none of them is created again after a deletion.
@@ -105,6 +121,7 @@ class RunMemory:
         faults: Internal errors that keep ending attempts, by step.
         decided: Steps of which all conditions were true.
         entry: The status entry of the run when its last step began.
+        ending: How the run ends, once its Jobs are deleted; None before that.
         is_first_run: Whether nothing was ever applied for the Instance before the run.
         objects: Numbers of objects that tasks apply, as they were rendered last.
         expected: What each task applies, as it was rendered for the record; None before that.
@@ -127,6 +144,7 @@ class RunMemory:
     children: dict[TaskKey, Child] = field(default_factory=dict)
     finished: set[TaskKey] = field(default_factory=set)
     digests: dict[TaskKey, str] = field(default_factory=dict)
+    job_uids: dict[TaskKey, str] = field(default_factory=dict)
     seen: set[ObjectKey] = field(default_factory=set)
     healthy: set[str] = field(default_factory=set)
     waiting: dict[str, WaitingObject] = field(default_factory=dict)
@@ -140,6 +158,7 @@ class RunMemory:
     faults: dict[StepRef, str] = field(default_factory=dict)
     decided: set[StepRef] = field(default_factory=set)
     entry: PlanStatus | None = None
+    ending: Progress | None = None
     is_first_run: bool = False
     objects: dict[TaskKey, int] = field(default_factory=dict)
     expected: dict[TaskKey, Sequence[record.Entry]] | None = None
@@ -270,6 +289,7 @@ class StepContext:
             renderer=self.renderer,
             client=self.client,
             applied=self.applied(name),
+            job_uid=self.job_uid(name),
         )
 
     def applied(self, task: str) -> str:
@@ -277,6 +297,12 @@ class StepContext:
         outcome = self.stored.get(task)
         stored = "" if outcome is None else outcome.applied
         return self.memory.digests.get((self.ref, task), stored)
+
+    def job_uid(self, task: str) -> str:
+        """Return the uid of the Job that a task has created, here or in an earlier process."""
+        outcome = self.stored.get(task)
+        stored = "" if outcome is None else outcome.job_uid
+        return self.memory.job_uids.get((self.ref, task), stored)
 
 
 @dataclass(frozen=True, slots=True)
@@ -384,6 +410,7 @@ class TaskContext(RenderContext):
     Attributes:
         is_current, is_suspended, tell, takes_long, client: As of the step.
         applied: Digests of what the task has applied before; see `execution.applied`.
+        job_uid: uid of the Job that a Job task has created before; empty if it has none.
     """
 
     memory: RunMemory
@@ -393,6 +420,7 @@ class TaskContext(RenderContext):
     takes_long: Callable[[str], Awaitable[None]]
     client: Client
     applied: str = ""
+    job_uid: str = ""
 
     @property
     def identity(self) -> Identity | None:

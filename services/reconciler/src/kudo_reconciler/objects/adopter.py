@@ -234,6 +234,9 @@ def _entry(
     adopted = _is_adopted(resource, obj, owner)
     if names.ANNOTATION_PIPE_POD in annotations or not (adopted or _is_ours(resource, obj, owner)):
         return None
+    if names.LABEL_JOB_OF in (metadata.get("labels") or {}):
+        # The Job of a Job task: no plan applies it again, so it would become an orphan.
+        return None
     plan, task = _origin(annotations, version)
     return Entry(
         place_of(resource, metadata.get("namespace"), metadata["name"]),

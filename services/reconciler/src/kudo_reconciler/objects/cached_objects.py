@@ -78,6 +78,7 @@ _METADATA: Final = fields(
                     names.LABEL_INSTANCE,
                     # Of the pods of a StatefulSet: whether they are of its current template.
                     "controller-revision-hash",
+                    names.LABEL_JOB_OF,
                 ),
                 _repeated,
             )

@@ -36,12 +36,14 @@ from tests.unit.reconciler.lives.inventory.promises import (
     controller_of,
     what_is_created_is_on_record,
 )
+from tests.unit.reconciler.lives.job_promises import is_of_job_task
 
 INSTANCES: Final = (names.GROUP, "instances")
 INVENTORIES: Final = (names.GROUP, "inventories")
 VERSIONS: Final = (names.GROUP, "operatorversions")
 _NOT_OF_PLANS: Final = frozenset({("", "events"), ("", "pods"), INVENTORIES, VERSIONS})
-"""Pods are those of Pipe tasks: they go with their task, and stand in no record."""
+"""Pods are those of Pipe tasks: they go with their task, and stand in no record. Nor do the Jobs of
+Job tasks."""
 _ON_ITS_WAY: Final = timedelta(seconds=60)
 """After which the reconciler has heard of a change, and what it sent before has arrived."""
 _BY_NAME: Final = frozenset({"Delete", "Toggle"})
@@ -121,7 +123,7 @@ class Records:
             scheduled = [instance.scheduled for instance in found]
             self.disturbed |= {run.uid or "" for run in scheduled if run.plan_name}
             self._note_permissions()
-        if name not in _NOT_OF_PLANS:
+        if name not in _NOT_OF_PLANS and not is_of_job_task(revision.new):
             self._object(name, revision)
 
     def _instance(self, revision: Revision) -> None:
@@ -377,7 +379,7 @@ class Records:
 
     def _objects_of(self, known: Known) -> Iterator[tuple[Place, JsonObject]]:
         for name, obj in self.server.storage.everything():
-            if name in _NOT_OF_PLANS:
+            if name in _NOT_OF_PLANS or is_of_job_task(obj):
                 continue
             place, metadata = self.place(name, obj), obj["metadata"]
             retention = retained_by(metadata)

@@ -14,6 +14,7 @@ is not healthy is in `causes`.
 """
 
 from kudo.objects.health.causes import Cause, cause_of, has_pods, telling_pods, unready_pods
+from kudo.objects.health.exits import Exit, exit_of, job_failure
 from kudo.objects.health.fields import read_fields
 from kudo.objects.health.kinds import health_of, needs_body, readiness
 from kudo.objects.health.others import failed_plan
@@ -23,13 +24,16 @@ from kudo.objects.health.result import HEALTHY, Health, State
 __all__ = [
     "HEALTHY",
     "Cause",
+    "Exit",
     "Health",
     "State",
     "advice_on",
     "cause_of",
+    "exit_of",
     "failed_plan",
     "has_pods",
     "health_of",
+    "job_failure",
     "needs_body",
     "problem_of",
     "read_fields",

@@ -68,16 +68,17 @@ def termination_message(pod: JsonObject) -> str:
     """
     if not shows_message(pod):
         return ""
-    parts = _both(spec(pod), "initContainers", "containers")
+    parts = both(spec(pod), "initContainers", "containers")
     hidden = {text(container.get("name")) for container in parts if may_be_log(container)}
-    for container in _both(status(pod), "initContainerStatuses", "containerStatuses"):
+    for container in both(status(pod), "initContainerStatuses", "containerStatuses"):
         name, said = text(container.get("name")), _said(container)
         if said and name not in hidden:
             return f"container {name} says: {said}"
     return ""
 
 
-def _both(part: JsonObject, first: str, second: str) -> Iterator[JsonObject]:
+def both(part: JsonObject, first: str, second: str) -> Iterator[JsonObject]:
+    """Yield the items of two lists of a spec or status, such as those of all containers."""
     yield from items(part.get(first))
     yield from items(part.get(second))
 
@@ -114,6 +115,15 @@ _ADVICE: Final = {
     "Evicted": "free the resource on the node, or lower what the pod uses",
 }
 _CLAIM_ADVICE: Final = "see why its claim has no volume: kubectl describe pvc{ns}"
+_RESTRICTIONS: Final = {
+    "runasnonroot": "use an image whose user is a number other than 0, or set "
+    "spec.securityContext.runAsUser{of}; spec.securityContext.runAsNonRoot: false allows root",
+    "read-only file system": "mount a volume where it writes, or set "
+    "spec.containers[].securityContext.readOnlyRootFilesystem: false{of}",
+    "operation not permitted": "if it needs a capability, name it in "
+    "spec.containers[].securityContext.capabilities.add{of}",
+}
+"""Parts of messages, in small letters, and which field of a pod allows what they say is not."""
 _LOG_ADVICE: Final = "see its log: kubectl logs {pod}{ns}{container}{previous}"
 _OTHER_ADVICE: Final = "see its events: kubectl describe pod {pod}{ns}"
 
@@ -207,7 +217,7 @@ def delay_of(pod: JsonObject) -> str:
             return ""
         said = text(ready.get("message")) or "not ready"
         return f"{said}; its readiness probe may fail: see its events and log"
-    for container in _both(status(pod), "initContainerStatuses", "containerStatuses"):
+    for container in both(status(pod), "initContainerStatuses", "containerStatuses"):
         state = mapping(mapping(container.get("state")).get("waiting"))
         if state.get("reason"):
             starting = f"{_name(container)}: {explained(state)}"
@@ -215,8 +225,22 @@ def delay_of(pod: JsonObject) -> str:
     return "it has no node yet" if not condition(pod, "PodScheduled") else ""
 
 
+def restriction_advice(pod: JsonObject, message: str) -> str:
+    """Return which field of a pod allows what a message says is not allowed; empty if none does.
+
+    The pod of a Job task is restricted unless its `podTemplate` says otherwise.
+    """
+    said, labels = message.lower(), mapping(metadata(pod).get("labels"))
+    of = " in the podTemplate of the task" if names.LABEL_JOB_OF in labels else ""
+    forms = (form for part, form in _RESTRICTIONS.items() if part in said)
+    return next(forms, "").format(of=of)
+
+
 def advice_on(pod: JsonObject, problem: PodProblem) -> str:
     """Return what to do about a problem."""
+    restricted = restriction_advice(pod, problem.detail)
+    if restricted:
+        return restricted
     # The scheduler names the claim, and the reason stands there and not at the pod.
     if problem.reason == "Unschedulable" and "persistentvolumeclaim" in problem.detail.lower():
         form = _CLAIM_ADVICE

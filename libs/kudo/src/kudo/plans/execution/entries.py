@@ -57,6 +57,7 @@ class TaskOutcome:
         awaits: Digest of what it waits for; empty if that is not known.
         applied: Digests of the objects that it has applied; empty if they are not known.
         outputs: What it hands on to later steps, if this attempt has read that.
+        job_uid: uid of the Job that it has created; empty if there is none.
     """
 
     name: str
@@ -68,6 +69,7 @@ class TaskOutcome:
     awaits: str = ""
     applied: str = ""
     outputs: Mapping[str, str] | None = None
+    job_uid: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,6 +284,7 @@ def known_outcomes(step: StepStatus) -> tuple[TaskOutcome, ...]:
             task.failures,
             task.next_attempt_at,
             applied=task.applied or "",
+            job_uid=task.job_uid or "",
         )
         for task in step.tasks or ()
     )
@@ -379,6 +382,7 @@ class _Recorder:
             progressed_at=None if status.terminal else progressed_at,
             progress=None if status.terminal else progress,
             applied=before.applied,
+            job_uid=(outcome.job_uid or None) if not status.terminal else None,
         )
         if updated == before:
             return updated  # the digests alone are not worth a write

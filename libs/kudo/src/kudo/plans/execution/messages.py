@@ -65,7 +65,8 @@ def only_messages_differ(left: PlanStatus, right: PlanStatus) -> bool:
                 parts.append(("step", step.name, step.status))
                 for task in step.tasks or ():
                     times = task.started_at, task.finished_at
-                    parts.append(("task", task.name, task.status, *times))
+                    # Without the uid of its Job a crash would have the program run again.
+                    parts.append(("task", task.name, task.status, task.job_uid, *times))
         return parts
 
     return left != right and without_messages(left) == without_messages(right)

@@ -9,6 +9,7 @@ from kudo_reconciler.execution.expected import Expected
 from kudo_reconciler.execution.recording import Recording
 from kudo_reconciler.execution.task_context import RenderContext, TaskContext, TaskResult
 from kudo_reconciler.execution.tasks.pipe_pods import PipePods
+from kudo_reconciler.execution.tasks.task_jobs import TaskJobs
 from kudo_reconciler.metrics.metrics import Metrics
 from kudo_reconciler.objects.apply import Applier
 from kudo_reconciler.objects.dependency_hash import DependencyHasher
@@ -39,6 +40,7 @@ class TaskParts:
     causes: Causes
     pipe_pods: PipePods
     waiter_image: str
+    task_jobs: TaskJobs
     instances: InstanceStore
     versions: VersionStore
     metrics: Metrics
