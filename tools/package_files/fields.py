@@ -11,7 +11,7 @@ from typing import Final, TypeVar
 
 from pydantic import BaseModel
 
-from kudo.api import Phase, PipeFile, Plan, Step, Task, TaskSpec
+from kudo.api import CheckSpec, Phase, PipeFile, Plan, Step, Task, TaskSpec
 from kudo.api.names import API_VERSION
 from kudo.api.task_kinds import KINDS
 from kudo.packages.fields import FileField, Shape, fields_of
@@ -43,6 +43,7 @@ _REQUIRED: Final[Mapping[type, frozenset[str]]] = {
     WrittenOperatorFile: frozenset({"name", "operatorVersion", "kubernetesVersion", "plans"}),
     Task: frozenset({"name", "kind"}),
     PipeFile: frozenset({"kind", "key"}),
+    CheckSpec: frozenset({"apiVersion", "kind", "until"}),
     Plan: frozenset({"phases"}),
     Phase: frozenset({"name", "steps"}),
     Step: frozenset({"name", "tasks"}),

@@ -5,7 +5,7 @@ from typing import Final
 
 from pydantic import BaseModel
 
-from kudo.api import JobSpec, Maintainer, PipeFile, Task, TaskSpec
+from kudo.api import CheckSpec, JobSpec, Maintainer, PipeFile, Task, TaskSpec
 from kudo.api.task_kinds import KINDS
 from kudo.packages.fields import Shape
 from kudo.packages.model import PackageParameter, ParameterGroup, ParametersFile
@@ -37,6 +37,7 @@ _TITLES: Final = {
     TaskSpec: "tasks[].spec",
     PipeFile: "tasks[].spec.pipe[]",
     JobSpec: "tasks[].spec.job",
+    CheckSpec: "tasks[].spec.check",
     WrittenPlan: "plans.NAME",
     WrittenPhase: "plans.NAME.phases[]",
     WrittenStep: "plans.NAME.phases[].steps[]",

@@ -8,7 +8,7 @@ from typing import Final
 
 from pydantic import BaseModel
 
-from kudo.api import JsonObject, PipeFile, Task, TaskSpec
+from kudo.api import CheckSpec, JsonObject, PipeFile, Task, TaskSpec
 from kudo.api.task_kinds import KINDS
 from kudo.api.task_kinds.kind import TaskKind
 from kudo.packages.fields import Shape
@@ -100,6 +100,8 @@ def _more(model: type[BaseModel]) -> JsonObject:
     if model is WrittenStep:
         held = [["include"], *(["name", word] for word in ("tasks", *INLINE))]
         return {"oneOf": [{"required": names} for names in held]}
+    if model is CheckSpec:
+        return {"oneOf": [{"required": ["name"]}, {"required": ["selector"]}]}
     if model is PipeFile:
         return {"oneOf": [{"required": ["file"]}, {"required": ["envFile"]}]}
     return {}

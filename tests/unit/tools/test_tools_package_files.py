@@ -133,10 +133,9 @@ def count(value: Any) -> int:
 
 
 _READ = {
-    "one",
-    "apiVersion",
-    *("maintainers", "tasks", "spec", "pipe", "job", "plans", "phases"),
-} | {*("steps", "parameters", "groups")}
+    *("one", "apiVersion", "maintainers", "tasks", "spec", "pipe", "job", "check"),
+    *("plans", "phases", "steps", "parameters", "groups"),
+}
 """The name of a plan in `sample`, and fields without which nothing below them would be checked."""
 
 
@@ -144,10 +143,13 @@ def test_the_kinds_of_tasks_are_those_that_run() -> None:
     needed = {"resources": ("a.yaml",), "parameter": "p", "pod": "a.yaml", "package": "p"}
     job = {"script": "scripts/a.sh", "image": "i"}
     pipe = ({"file": "/f", "kind": "Secret", "key": "k"},)
+    check = {"apiVersion": "v1", "kind": "Pod", "name": "p", "until": "true"}
     known = {one for kind in KINDS.values() for one in kind.fields}
     assert known == {field.name for field in fields(TaskSpec)}
     for name, kind in KINDS.items():
-        given = {one: {**needed, "pipe": pipe, "job": job}[one] for one in kind.needed}
+        given = {
+            one: {**needed, "pipe": pipe, "job": job, "check": check}[one] for one in kind.needed
+        }
         # What is installed has a version, whether its task names one or not.
         found = TaskSpec.model_validate({"operatorVersion": "1.0.0", **given})
         check_task(Task(name="t", kind=name, spec=found))

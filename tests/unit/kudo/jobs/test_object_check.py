@@ -97,7 +97,7 @@ def test_a_failure_that_cannot_be_evaluated_does_not_keep_until_from_being_true(
 def test_what_cannot_be_used_is_invalid(expressions: dict[str, str], fault: str) -> None:
     said = verdict(node(3) | {"all": list(range(300))}, **expressions)
     assert said.outcome == "invalid"
-    assert said.text.startswith(fault)
+    assert said.text.startswith(f"check.{fault}")
 
 
 def test_of_a_selection_there_are_objects_and_no_self() -> None:
@@ -105,7 +105,7 @@ def test_of_a_selection_there_are_objects_and_no_self() -> None:
     both = [node(1), node(2)]
     assert answer(both, {"until": several}, by_name=False) == Verdict("done")
     said = answer(both, {"until": "self.kind == ''"}, by_name=False)
-    assert said.text.startswith("until: unknown name self")
+    assert said.text.startswith("check.until: unknown name self")
     assert verdict(node(1), until="objects == [self] && instance.name == 'i'") == Verdict("done")
 
 

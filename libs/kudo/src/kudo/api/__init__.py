@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     )
     from kudo.api.inventory import Inventory, InventoryObject
     from kudo.api.operatorversion import (
+        CheckSpec,
         JobSpec,
         Maintainer,
         Operator,
@@ -55,6 +56,7 @@ __all__ = [
     "NO_VERSION_NAMED",
     "ApiModel",
     "Cause",
+    "CheckSpec",
     "Condition",
     "ExecutionStatus",
     "Instance",

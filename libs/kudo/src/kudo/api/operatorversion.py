@@ -124,6 +124,33 @@ class JobSpec(ApiModel):
     )
 
 
+class CheckSpec(ApiModel):
+    """What a Check task waits for: either one object, or all objects with some labels."""
+
+    api_version: Name = Field("", description="API version of the objects; a template.")
+    kind: Name = Field("", description="Kind of the objects; a template.")
+    name: Text | None = Field(None, description="Name of the only object; a template.")
+    selector: Mapping[str, Text] | None = Field(
+        None,
+        description="Labels of the objects; the values are templates.",
+        json_schema_extra={"maxProperties": bounds.SELECTOR},
+    )
+    until: str = Field(
+        "",
+        description="CEL that is true once the task is done, over `objects`, `params`, `instance` "
+        "and, with a name, `self`.",
+        json_schema_extra=_EXPRESSION,
+    )
+    failure: str | None = Field(
+        None, description="CEL that is true if the run is to fail.", json_schema_extra=_EXPRESSION
+    )
+    message: str | None = Field(
+        None,
+        description="CEL that gives a text: what the task waits for, or why it failed.",
+        json_schema_extra=_EXPRESSION,
+    )
+
+
 class TaskSpec(ApiModel):
     """The union of the fields of all kinds of task."""
 
@@ -162,6 +189,9 @@ class TaskSpec(ApiModel):
     want_err: bool | None = Field(None, description=_of("wantErr", "End with an error"))
     fatal: bool | None = Field(None, description=_of("fatal", "Make that error fatal"))
     done: bool | None = Field(None, description=_of("done", "Be done at once"))
+    check: CheckSpec | None = Field(
+        None, description=_of("check", "Objects, and the expression that is waited for")
+    )
 
 
 class Task(ApiModel):

@@ -11,7 +11,7 @@ from typing import Final
 
 from gotemplate import TemplateError
 from kudo.api import Instance, InstanceSpec, JsonObject, ObjectMeta, OperatorVersion, Task
-from kudo.api.problems import InvalidInput, KudoError
+from kudo.api.problems import InvalidInput, KudoError, shown_name
 from kudo.api.task_kinds import FatalTaskError, check_task, kind_of
 from kudo.api.task_kinds.kind import Shown
 from kudo.parameters.sources import parse_parameter_file
@@ -169,6 +169,17 @@ class _TaskPreview:
             # Which version is installed, and so its name, is known to a cluster only.
             made["spec"].pop("operatorVersion")
         return made
+
+    def texts(self) -> Mapping[str, str]:
+        """Return what the templates in the spec of the task render to, by their fields."""
+        templates = kind_of(self.task).inline_templates(self.task)
+        task = shown_name(self.task.name)
+        return {
+            template.field: render(
+                template.field, template.text, self.values, what=f"task {task}: {template.field}"
+            )
+            for template in templates
+        }
 
     def objects(self, template: str) -> list[JsonObject]:
         """Return the objects that a template renders to."""

@@ -74,7 +74,7 @@ def handle(request: bytes) -> bytes:
             values["self"] = objects[0]
         verdict = _verdict(expressions, values, inputs.hint)
     except _Invalid as error:
-        verdict = Verdict("invalid", str(error))
+        verdict = Verdict("invalid", f"check.{error}")
     except InvalidInput as error:
         verdict = Verdict("invalid", one_line(str(error), _LONGEST))
     return orjson.dumps([verdict.outcome, verdict.text])

@@ -25,6 +25,7 @@ from kudo.tasks.rendering import (
     Manifest,
     Variables,
     integer_problem,
+    render,
     render_named,
     render_objects,
 )
@@ -34,7 +35,7 @@ _CPU_SECONDS: Final = 8.0
 """Of one request; below the limit of the worker, so that the error can name the template."""
 
 Outputs = Mapping[str, Mapping[str, str]]
-Output = Literal["objects", "parameters", "pod", "job"]
+Output = Literal["objects", "parameters", "pod", "job", "texts"]
 Made = tuple[Manifest, ...] | Mapping[str, str] | JsonObject | RenderedJob
 
 
@@ -44,12 +45,12 @@ class Request:
 
     Attributes:
         output: What the rendered texts are: Kubernetes objects, the parameter file of a child, the
-            pod of a Pipe task, or all of a Job task. There is one template of a parameter file or
-            pod.
+            pod of a Pipe task, all of a Job task, or just texts. There is one template of a
+            parameter file or pod.
         resources: Names of templates.
         templates: Their texts; a missing one is an error when its turn comes.
         variables: What they can refer to.
-        task: Name of a Job task.
+        task: Name of the task, of a Job task or where texts of its fields are rendered.
         job: Its fields, whose texts are templates.
     """
 
@@ -165,6 +166,10 @@ def make(
     templates = request.templates
     if request.output == "objects":
         return render_objects((resource,), templates, values, engine=engine, expired=expired)
+    if request.output == "texts":
+        what, text = f"task {shown_name(request.task)}: {resource}", templates[resource]
+        done = render(resource, text, values, what=what, engine=engine, expired=expired)
+        return {resource: done}
     text = render_named(resource, templates, values, engine=engine, expired=expired)
     if request.output == "pod":
         return _pod(text, engine)

@@ -22,7 +22,7 @@ from kudo.permissions.model import Kind, Need, Needs, Rule, Served, is_kind, pla
 from kudo.permissions.rights import RBAC, add_grants
 from kudo.tasks.kudo_operator import Child, VersionKey, child_of
 from kudo.tasks.pipe import read_pod
-from kudo.tasks.rendering import Engine, read_objects, render_named, variables
+from kudo.tasks.rendering import Engine, read_objects, render, render_named, variables
 
 Versions = Callable[[VersionKey], OperatorVersion | None]
 Values = Mapping[str, object]
@@ -217,14 +217,33 @@ class _Plans:
             self._add_reads(applied)
 
     def rendered(self, template: str, values: Values | None, source: str) -> str | None:
+        templates = self.version.spec.templates or {}
+        return self._made(
+            lambda known: render_named(template, templates, known, expired=self.tree.expired),
+            values,
+            source,
+        )
+
+    def rendered_text(
+        self, field: str, text: str, values: Values | None, source: str
+    ) -> str | None:
+        """Render a text of the spec of a task; None, and noted, if that cannot be done."""
+        return self._made(
+            lambda known: render(field, text, known, what=field, expired=self.tree.expired),
+            values,
+            source,
+        )
+
+    def _made(
+        self, make: Callable[[Values], str], values: Values | None, source: str
+    ) -> str | None:
         if values is None:
             return None
         if not self.tree.may_render():
             self.needs.note(_TOO_LONG)
             return None
         try:
-            templates = self.version.spec.templates or {}
-            return render_named(template, templates, values, expired=self.tree.expired)
+            return make(values)
         except FatalTaskError as error:
             self.unknown(source, error)
             return None
@@ -316,7 +335,13 @@ class _TaskNeeds:
     values: Values | None
 
     def need(self, api_version: str, kind: str, action: Action, template: str = "") -> None:
-        self.plans.need(Kind(api_version, kind), action, self.plans.source(self.task, template))
+        source = self.plans.source(self.task, template)
+        if not is_kind(api_version, kind):
+            self.plans.needs.note(
+                f"{source}: {plain(kind)} of {plain(api_version)} is no kind of an object"
+            )
+            return
+        self.plans.need(Kind(api_version, kind), action, source)
 
     def copy_files(self, template: str) -> None:
         source = self.plans.source(self.task, template)
@@ -328,6 +353,16 @@ class _TaskNeeds:
                 read_pod(text)
         except FatalTaskError as error:
             self.plans.unknown(source, error)
+
+    def texts(self) -> Mapping[str, str]:
+        plans, source = self.plans, self.plans.source(self.task)
+        texts: dict[str, str] = {}
+        for template in kind_of(self.task).inline_templates(self.task):
+            rendered = plans.rendered_text(template.field, template.text, self.values, source)
+            if rendered is None:
+                return {}
+            texts[template.field] = rendered
+        return texts
 
     def add_child(self) -> None:
         plans, source = self.plans, self.plans.source(self.task)

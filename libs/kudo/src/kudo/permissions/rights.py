@@ -8,6 +8,7 @@
 | deleted with the Instance | create, get, patch | create, delete, get, list, patch |
 | pruned | create, delete, get, patch | and list |
 | Read | get | get |
+| List | list | list |
 
 Server-side apply is a patch, and a create where the object does not exist.
 
@@ -217,6 +218,7 @@ _VERBS: Final[dict[Action, tuple[str, str]]] = {
     Action.OWN: ("create get patch", "create delete get list patch"),
     Action.PRUNE: ("create delete get patch", "create delete get list patch"),
     Action.READ: ("get", "get"),
+    Action.LIST: ("list", "list"),
 }
 # Whether it is namespaced, group, plural and names.
 _Key = tuple[bool, str, str, tuple[str, ...]]

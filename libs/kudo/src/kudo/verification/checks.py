@@ -29,7 +29,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     operator.versions_are_semantic,
     operator.the_extended_language_is_declared,
     operator.fragments_are_included,
-    operator.conditions_can_be_evaluated,
+    operator.expressions_can_be_evaluated,
     operator.the_name_can_be_used,
     operator.the_version_can_be_named,
     storage.parts_are_within_bounds,

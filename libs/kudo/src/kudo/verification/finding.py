@@ -189,6 +189,7 @@ OF_NEW_INSTANCES: Final = frozenset({"DeployPlanMissing"})
 
 CODES: Final[Mapping[str, str]] = {
     "ApplyPolicyInvalid": "An object cannot have the annotation kudo.dev/apply-policy as it is.",
+    "CheckInvalid": "An expression of a Check task cannot be evaluated.",
     "CircularDependency": "Packages depend on each other in a circle.",
     "CleanupNotManual": "A parameter triggers the plan cleanup, so changing it is denied.",
     "ConditionAlwaysTrue": "A condition is a parameter whose text is true even if it says false.",

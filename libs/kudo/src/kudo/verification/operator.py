@@ -12,7 +12,8 @@ from kudo.api.expressions import CONDITION
 from kudo.api.names import EXTENDED, PLAN_CLEANUP, PLAN_DEPLOY, operator_version_name
 from kudo.api.problems import shown_name
 from kudo.api.semver import precedence, read_version
-from kudo.api.task_kinds import FatalTaskError, check_task
+from kudo.api.task_kinds import FatalTaskError, check_task, kind_of
+from kudo.api.task_kinds.kind import Expression
 from kudo.api.task_kinds.kinds import is_pipe
 from kudo.packages.model import Package
 from kudo.packages.source import Named, Path
@@ -66,7 +67,8 @@ def the_extended_language_is_declared(package: Package) -> Iterator[Finding]:
     said = package.operator.kudo_version
     more = [
         *(["the short form of plans"] if package.expansion.is_short else []),
-        *(["when"] if any(True for _ in conditions_of(package)) else []),
+        *(["when"] if any(True for _ in _conditions(package)) else []),
+        *(f"tasks of kind {kind}" for kind in _extended_kinds(package)),
     ]
     version, needed = precedence(said), precedence(EXTENDED)
     # Another check reports one that is no version.
@@ -79,30 +81,45 @@ def the_extended_language_is_declared(package: Package) -> Iterator[Finding]:
         yield warning("KudoVersionTooLow", message, in_operator("kudoVersion"), suggestion)
 
 
-def conditions_can_be_evaluated(package: Package) -> Iterator[Finding]:
+def _extended_kinds(package: Package) -> list[str]:
+    kinds = (kind_of(task) for task in package.operator.tasks)
+    return [*dict.fromkeys(kind.name for kind in kinds if kind.extended)]
+
+
+def expressions_can_be_evaluated(package: Package) -> Iterator[Finding]:
     """Only the reconciler knows what they give; whether it can evaluate them is known before."""
-    conditions = [*conditions_of(package)]
-    if not conditions:
+    expressions = [*expressions_of(package)]
+    if not expressions:
         return
     # Few packages need it, and it takes as long to import as all rules for plans.
     from kubecel import LibraryMissing, NotCompiled, environment
 
     declared = {parameter.name for parameter in package.parameters}
-    for place, expression in conditions:
+    for place, expression in expressions:
+        field = ".".join(map(str, expression.path))
         try:
-            environment(*CONDITION).compile(expression)
+            env = environment(*expression.scope)
+            env.compile(expression.text, text=expression.gives_text)
         except LibraryMissing:  # as in the single file of the plugin
             return
         except NotCompiled as fault:
-            yield error("ConditionInvalid", f"when: {fault}", place)
-        for name in dict.fromkeys(_PARAMETER.findall(expression)):
+            yield error(expression.reason, f"{field}: {fault}", place)
+        for name in dict.fromkeys(_PARAMETER.findall(expression.text)):
             if name not in declared:
-                message = f'parameter "{shown_name(name)}" in when is not defined'
+                message = f'parameter "{shown_name(name)}" in {field} is not defined'
                 yield error("ParameterUnknown", message, place, did_you_mean(name, declared))
 
 
-def conditions_of(package: Package) -> Iterator[tuple[Place, str]]:
-    """Yield the conditions of phases and steps, with their places."""
+def expressions_of(package: Package) -> Iterator[tuple[Place, Expression]]:
+    """Yield the expressions of phases, steps and tasks, with their places."""
+    for place, text in _conditions(package):
+        yield place, Expression(("when",), text, CONDITION, "ConditionInvalid")
+    for task in package.operator.tasks:
+        for expression in kind_of(task).expressions(task):
+            yield at_task(task.name, "spec", *expression.path), expression
+
+
+def _conditions(package: Package) -> Iterator[tuple[Place, str]]:
     for name, plan in (package.operator.plans or {}).items():
         for index, phase in enumerate(plan.phases or ()):
             if phase.when:

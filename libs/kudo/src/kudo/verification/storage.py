@@ -3,7 +3,7 @@
 The counts and lengths are those of the CustomResourceDefinitions, see `kudo.api.bounds`.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Final
 
@@ -143,7 +143,8 @@ def _of_part(part: BaseModel, whose: str, place: Callable[..., Place]) -> Iterat
             yield f"the number of {what}", len(value or ()), shape.most, place(field.name)
         below = shape.below or shape
         if below is not shape and below.kind == "text" and below.most is not None:
-            for text in value or ():
+            items = value.values() if isinstance(value, Mapping) else value
+            for text in items or ():
                 yield _text(f"an item of {what}", text, below.most, place(field.name))
         if below.model is not None and below.model not in _PARTS and value is not None:
             for item in value if below is not shape else (value,):

@@ -1,8 +1,8 @@
 """Checks of templates as they are written: names, syntax, and what they use and are used by."""
 
-from collections.abc import Iterator
-from functools import lru_cache
-from typing import Final
+from collections.abc import Callable, Iterator
+from functools import lru_cache, partial
+from typing import Final, NamedTuple
 
 import yaml
 
@@ -30,7 +30,7 @@ from kudo.verification.finding import (
     tolerated,
     warning,
 )
-from kudo.verification.operator import conditions_of
+from kudo.verification.operator import expressions_of
 from kudo.verification.parameters import stored
 
 _FOLDER: Final = "templates/"
@@ -69,11 +69,11 @@ def template_names_are_unique(package: Package) -> Iterator[Finding]:
 def parameters_are_defined(package: Package) -> Iterator[Finding]:
     """Templates and Toggle tasks use parameters that `params.yaml` has."""
     defined = {parameter.name for parameter in package.parameters}
-    for file, usage in _usages(package):
+    for template, usage in _usages(package):
         for name, position in usage.parameters.items():
             if name not in defined:
-                message = f'parameter "{name}" in template {file} is not defined'
-                place = at_template(file, *position)
+                message = f'parameter "{name}" in {template.what} is not defined'
+                place = template.place(*position)
                 yield error("ParameterUnknown", message, place, did_you_mean(name, defined))
     for task, name in _switches(package):
         if name not in defined:
@@ -86,14 +86,14 @@ def parameters_are_used(package: Package) -> Iterator[Finding]:
     """Nothing is said where a template cannot be parsed, or takes all parameters at once."""
     # A parameter may be used where it cannot be seen; a false alarm would have people remove it.
     usages = [usage for _, usage in _usages(package)]
-    if len(usages) < len(package.templates) or any(usage.everything for usage in usages):
+    if len(usages) < len([*_written(package)]) or any(usage.everything for usage in usages):
         return
     used = {name for usage in usages for name in (*usage.parameters, *usage.asked)}
     used |= {name for _, name in _switches(package)}
-    conditions = "\n".join(expression for _, expression in conditions_of(package))
+    expressions = "\n".join(expression.text for _, expression in expressions_of(package))
     for parameter in package.parameters:
         # How an expression names it does not matter: `params["a-b"]`, or `params` as a whole.
-        if parameter.name in conditions:
+        if parameter.name in expressions:
             continue
         if parameter.name not in used and not parameter.trigger:
             message = f'parameter "{parameter.name}" defined but not used.'
@@ -148,16 +148,16 @@ def _with_type(package: Package, parameter: PackageParameter) -> Edit | None:
 def conditions_depend_on_values(package: Package) -> Iterator[Finding]:
     """In a condition a text is true unless it is empty, so the text `false` is true."""
     parameters = {parameter.name: parameter for parameter in reversed(package.parameters)}
-    for file, usage in _usages(package):
+    for template, usage in _usages(package):
         for name, position in usage.conditions.items():
             parameter = parameters.get(name)
             value = _value_in_condition(parameter) if parameter else ""
             if value:
                 message = (
-                    f'parameter "{name}" in a condition of template {file} is text, so the '
+                    f'parameter "{name}" in a condition of {template.what} is text, so the '
                     f"condition is true for {value} as well"
                 )
-                place = at_template(file, *position)
+                place = template.place(*position)
                 suggestion = f'compare it: eq .Params.{name} "true"'
                 yield warning("ConditionAlwaysTrue", message, place, suggestion)
 
@@ -177,21 +177,21 @@ def _value_in_condition(parameter: PackageParameter) -> str:
 
 
 def templates_can_be_parsed(package: Package) -> Iterator[Finding]:
-    for file, text in package.templates.items():
-        fault = _parsed(file, text)
+    for template in _written(package):
+        fault = _parsed(template.name, template.text)
         if isinstance(fault, TemplateError):
-            message = f'template file "{file}" reports the following error: {fault}'
-            yield error("TemplateInvalid", message, at_template(file, fault.line))
+            message = f"{template.in_errors} reports the following error: {fault}"
+            yield error("TemplateInvalid", message, template.place(fault.line))
 
 
 def variables_are_known(package: Package) -> Iterator[Finding]:
-    for file, usage in _usages(package):
+    for template, usage in _usages(package):
         for name, position in usage.unknown.items():
-            message = f'template {file} defines an invalid implicit parameter "{name}"'
+            message = f'{template.what} defines an invalid implicit parameter "{name}"'
             suggestion = did_you_mean(name, (*VARIABLES, *MAPS))
             if any(parameter.name == name for parameter in package.parameters):
                 suggestion = f"parameters are in .Params: .Params.{name}"
-            yield error("VariableUnknown", message, at_template(file, *position), suggestion)
+            yield error("VariableUnknown", message, template.place(*position), suggestion)
 
 
 def tasks_name_defined_templates(package: Package) -> Iterator[Finding]:
@@ -232,12 +232,46 @@ def _switches(package: Package) -> Iterator[tuple[Task, str]]:
             yield task, name
 
 
-def _usages(package: Package) -> Iterator[tuple[str, Usage]]:
-    """Yield the templates that can be parsed, with what they use."""
+class _Written(NamedTuple):
+    """A template as it is written: a file, or a text of a task.
+
+    Attributes:
+        name: Of the template.
+        text: Its text.
+        what: What it is, for messages.
+        in_errors: The same as KUDO 0.19 calls it where it cannot be parsed.
+        place: Returns where a line, and perhaps a column, of it is.
+    """
+
+    name: str
+    text: str
+    what: str
+    in_errors: str
+    place: Callable[..., Place]
+
+
+def _written(package: Package) -> Iterator[_Written]:
     for file, text in package.templates.items():
-        tree = _parsed(file, text)
+        what, in_errors = f"template {file}", f'template file "{file}"'
+        yield _Written(file, text, what, in_errors, partial(at_template, file))
+    for task in package.operator.tasks:
+        for inline in kind_of(task).inline_templates(task):
+            what = f"{inline.field} of task {task.name}"
+            place = partial(_at_field, at_task(task.name, "spec", *inline.path))
+            yield _Written(inline.field, inline.text, what, what, place)
+
+
+def _at_field(place: Place, *_: int) -> Place:
+    # A line of the text is not one of the file.
+    return place
+
+
+def _usages(package: Package) -> Iterator[tuple[_Written, Usage]]:
+    """Yield the templates that can be parsed, with what they use."""
+    for template in _written(package):
+        tree = _parsed(template.name, template.text)
         if isinstance(tree, nodes.Tree):
-            yield file, usage_of(tree)
+            yield template, usage_of(tree)
 
 
 @lru_cache(maxsize=1024)

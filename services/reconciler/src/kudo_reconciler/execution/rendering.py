@@ -84,23 +84,6 @@ class Known:
             self.entries.popitem(last=False)
 
 
-@dataclass(frozen=True, slots=True)
-class _Evaluation:
-    """An evaluation of expressions.
-
-    Attributes:
-        job: Name of the job.
-        reason: Of its errors.
-        what: What is done, for messages.
-        hint: What to do where a limit is exceeded.
-    """
-
-    job: str
-    reason: str
-    what: str
-    hint: str
-
-
 class Renderer:
     """Renders tasks of all tenants.
 
@@ -114,7 +97,7 @@ class Renderer:
         self._jobs = jobs
         self._on_render = on_render or (lambda _: None)
         self._known = Known()
-        self._evaluated: dict[bytes, tuple[float, bytes | FatalTaskError]] = {}
+        self._evaluated: dict[bytes, tuple[float, bytes | LimitExceeded]] = {}
 
     async def objects(self, request: Request, tenant: str) -> tuple[Manifest, ...]:
         """Render Kubernetes objects.
@@ -133,6 +116,11 @@ class Renderer:
         """Render a parameter file, the pod of a Pipe task, or a Job task; raises as `objects`."""
         (made,) = await self._render(request, tenant)
         return cast("JsonObject", made)
+
+    async def texts(self, request: Request, tenant: str) -> dict[str, str]:
+        """Render texts, by the names of their templates; raises as `objects` does."""
+        made = cast("list[dict[str, str]]", await self._render(request, tenant))
+        return {name: text for one in made for name, text in one.items()}
 
     async def digest(self, obj: JsonObject, tenant: str, *, live: bool) -> bytes:
         """Return the 16-byte digest of the content of a ConfigMap or Secret.
@@ -165,8 +153,14 @@ class Renderer:
             TransientTaskError: no worker was available.
         """
         what = f"evaluating when: {shown(request.expression, _SHOWN)}"
-        work = _Evaluation(condition.NAME, "ConditionInvalid", what, "write a simpler expression")
-        result = condition.decode_answer(await self._evaluate(work, request.encode(), tenant))
+        try:
+            answer = await self._evaluate(condition.NAME, request.encode(), tenant)
+        except LimitExceeded as error:
+            text = f"{what}: {error}; write a simpler expression"
+            raise FatalTaskError("ConditionInvalid", text, limit=error.limit) from error
+        except WorkerError as error:
+            raise TransientTaskError("ConditionInvalid", f"{what}: {error}") from error
+        result = condition.decode_answer(answer)
         if isinstance(result, str):
             raise FatalTaskError("ConditionInvalid", f"{what}: {result}")
         return result
@@ -184,30 +178,38 @@ class Renderer:
             FatalTaskError: they exceed a limit, reason CheckInvalid.
             TransientTaskError: no worker was available.
         """
-        hint = "write a simpler expression, or select fewer objects"
-        work = _Evaluation(object_check.NAME, "CheckInvalid", "evaluating check", hint)
-        return object_check.decode_answer(await self._evaluate(work, request.encode(), tenant))
+        try:
+            answer = await self._evaluate(object_check.NAME, request.encode(), tenant)
+        except LimitExceeded as error:
+            what = f"evaluating check.{error.at}" if error.at else "evaluating check"
+            text = f"{what}: {error}; write a simpler expression, or select fewer objects"
+            raise FatalTaskError("CheckInvalid", text, limit=error.limit) from error
+        except WorkerError as error:
+            raise TransientTaskError("CheckInvalid", f"evaluating check: {error}") from error
+        return object_check.decode_answer(answer)
 
-    async def _evaluate(self, work: _Evaluation, payload: bytes, tenant: str) -> bytes:
-        """Return the answer of a worker, which is kept, as is that it exceeded a limit."""
-        hasher = hashlib.blake2b(work.job.encode() + b" ", digest_size=16)
+    async def _evaluate(self, job: str, payload: bytes, tenant: str) -> bytes:
+        """Return the answer of a worker. It is kept, and so is that a limit was exceeded.
+
+        Raises:
+            LimitExceeded: a limit of the worker was exceeded.
+            WorkerError: no worker was available.
+        """
+        hasher = hashlib.blake2b(job.encode() + b" ", digest_size=16)
         hasher.update(payload)
         key = hasher.digest()
         until, answer = self._evaluated.get(key, (0.0, None))
         if answer is None or until < loop_seconds():
             try:
-                answer = await self._jobs.call(work.job, payload, tenant=tenant)
+                answer = await self._jobs.call(job, payload, tenant=tenant)
             except LimitExceeded as error:
-                at = f".{error.at}" if error.at else ""
-                text = f"{work.what}{at}: {error}; {work.hint}"
-                answer = FatalTaskError(work.reason, text, limit=error.limit)
-            except WorkerError as error:
-                raise TransientTaskError(work.reason, f"{work.what}: {error}") from error
+                # Without the frames of this one, which have the payload.
+                answer = LimitExceeded(error.limit, error.maximum, error.at)
             self._evaluated[key] = loop_seconds() + _KEPT_SECONDS, answer
             if len(self._evaluated) > _KEPT:
                 del self._evaluated[next(iter(self._evaluated))]
-        if isinstance(answer, FatalTaskError):
-            raise FatalTaskError(answer.reason, str(answer), limit=answer.limit)
+        if isinstance(answer, LimitExceeded):
+            raise LimitExceeded(answer.limit, answer.maximum, answer.at)
         return answer
 
     async def env_file(self, content: bytes, tenant: str) -> dict[str, str]:

@@ -41,6 +41,7 @@ from kudo.plans.execution import (
     step_of,
     step_status,
     time_out,
+    with_look,
 )
 from kudo.plans.runs.status import with_entry
 from kudo_reconciler.common.clock import Clock, loop_seconds
@@ -298,10 +299,13 @@ class PlanRunner:
     def _state_after(self, state: StepState, result: StepResult) -> StepState:
         now, jitter = loop_seconds(), self.rng.random()
         if result.held_up:
-            return state
+            return with_look(state, now, result.look_again)
         if result.faulty:
             return after_interruption(state, now, jitter=jitter)
-        return after_attempt(state, result.outcome.status, now, polled=result.polled, jitter=jitter)
+        after = after_attempt(
+            state, result.outcome.status, now, polled=result.polled, jitter=jitter
+        )
+        return with_look(after, now, result.look_again)
 
     def _record(self, run: Run, progress: Progress, ended: Mapping[StepRef, StepResult]) -> None:
         outcomes = {

@@ -87,6 +87,7 @@ class StepResult:
         outcome: The new status of the step and its tasks.
         failure: The error that ends the plan.
         polled: Whether something that is waited for is not watched.
+        look_again: Seconds after which it is attempted even if no event comes; None if it need not.
         faulty: Whether a bug of the reconciler ended it.
         unfinished: Whether more tasks follow once this result is stored.
         held_up: Whether the attempt would have sent something, were the Instance not suspended.
@@ -95,6 +96,7 @@ class StepResult:
     outcome: StepOutcome
     failure: FatalTaskError | None = None
     polled: bool = False
+    look_again: float | None = None
     faulty: bool = False
     unfinished: bool = False
     held_up: bool = False
@@ -198,7 +200,7 @@ class StepRunner:
             return _of_task(TaskOutcome(name, S.COMPLETE, began=began))
         message = result.message or None
         outcome = TaskOutcome(name, S.IN_PROGRESS, message, began, awaits=result.awaits)
-        return _of_task(outcome, polled=result.polled)
+        return replace(_of_task(outcome, polled=result.polled), look_again=result.look_again)
 
 
 def refused(
@@ -274,7 +276,7 @@ def _of_task(
 ) -> StepResult:
     """Return the result of a step of one task."""
     step = StepOutcome(outcome.status, outcome.message, (outcome,))
-    return StepResult(step, failure, polled, faulty)
+    return StepResult(step, failure, polled, faulty=faulty)
 
 
 def _with_made(result: StepResult, applied: str, job_uid: str) -> StepResult:
@@ -307,6 +309,9 @@ def _step_result(
         StepOutcome(status, message, outcomes),
         failure=next((result.failure for result in tried if result.failure is not None), None),
         polled=any(result.polled for result in tried),
+        look_again=min(
+            (result.look_again for result in tried if result.look_again is not None), default=None
+        ),
         faulty=any(result.faulty for result in tried),
         unfinished=unfinished,
         held_up=held_up,

@@ -45,9 +45,10 @@ from kudo.plans.execution import (
 from kudo.plans.execution.decision import instance_value
 from kudo.tasks.job import RenderedJob
 from kudo.tasks.kudo_operator import Child
-from kudo.tasks.rendering import Manifest, variables
+from kudo.tasks.rendering import Manifest, Variables, variables
 from kudo_reconciler.common.keys import Key
 from kudo_reconciler.execution.causes import WaitingObject
+from kudo_reconciler.execution.checked_objects import CheckedObjects
 from kudo_reconciler.execution.operations import Operation
 from kudo_reconciler.execution.rendering import Renderer
 from kudo_reconciler.metrics.instances import StepTimes
@@ -126,6 +127,7 @@ class RunMemory:
         objects: Numbers of objects that tasks apply, as they were rendered last.
         expected: What each task applies, as it was rendered for the record; None before that.
         rendered: The objects that each task has rendered; none for one that deletes.
+        checks: What is known of the objects of Check tasks.
         removed: What Delete tasks, and Toggles that are off, have deleted.
         answers: What is known of the objects that were applied.
         recorded: The objects that the run has put on record.
@@ -163,6 +165,7 @@ class RunMemory:
     objects: dict[TaskKey, int] = field(default_factory=dict)
     expected: dict[TaskKey, Sequence[record.Entry]] | None = None
     rendered: dict[TaskKey, frozenset[record.Place]] = field(default_factory=dict)
+    checks: dict[TaskKey, CheckedObjects] = field(default_factory=dict)
     removed: set[record.Place] = field(default_factory=set)
     answers: dict[record.Place, Answer] = field(default_factory=dict)
     recorded: set[record.Place] = field(default_factory=set)
@@ -385,6 +388,21 @@ class RenderContext:
         )
         return cast("RenderedJob", await self.renderer.document(request, self.tenant))
 
+    async def inline_texts(self) -> dict[str, str]:
+        """Render the templates in the spec of the task, by their fields; raises as `manifests`."""
+        templates = {
+            template.field: template.text
+            for template in kind_of(self.task).inline_templates(self.task)
+        }
+        request = Request(
+            "texts", tuple(templates), templates, self._variables(), task=self.task.name
+        )
+        return await self.renderer.texts(request, self.tenant)
+
+    def inputs(self, scope: Scope) -> Inputs:
+        """Return what the expressions of the task can use besides objects."""
+        return inputs_of(self.instance, self.version, scope)
+
     async def digest(self, obj: JsonObject, *, live: bool) -> bytes:
         """Return the digest of the content of a ConfigMap or Secret; see `Renderer.digest`."""
         return await self.renderer.digest(obj, self.tenant, live=live)
@@ -392,15 +410,17 @@ class RenderContext:
     def _request(self, output: Output, resources: Iterable[str]) -> Request:
         templates: Mapping[str, str] = self.version.spec.templates or {}
         names = tuple(dict.fromkeys(resources))
-        values = variables(
+        texts = {name: templates[name] for name in names if name in templates}
+        return Request(output, names, texts, self._variables())
+
+    def _variables(self) -> Variables:
+        return variables(
             self.instance,
             self.version,
             plan=self.path.plan,
             phase=self.ref.phase,
             step=self.ref.step,
         )
-        texts = {name: templates[name] for name in names if name in templates}
-        return Request(output, names, texts, values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -463,10 +483,13 @@ class TaskResult:
         done: Whether the task needs no more work.
         message: What it waits for.
         polled: Whether something that it waits for cannot be watched.
+        look_again: Seconds after which it is attempted even if nothing it waits for has changed;
+            None if an event or a poll comes.
         awaits: Digest of what it waits for, from `TaskContext.awaited`.
     """
 
     done: bool
     message: str = ""
     polled: bool = False
+    look_again: float | None = None
     awaits: str = ""

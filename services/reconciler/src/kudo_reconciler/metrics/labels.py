@@ -46,6 +46,8 @@ STOPPED: Final = "PlanStopped"
 
 RUN_REASONS: Final = (
     NO_REASON,
+    "CheckFailed",
+    "CheckInvalid",
     "CircularDependency",
     "CleanupNotManual",
     "ConditionInvalid",
@@ -82,6 +84,7 @@ RUN_REASONS: Final = (
     "ServiceAccountNotFound",
     "TaskApplyError",
     "TaskBuildError",
+    "TaskCheckError",
     "TaskDeleteError",
     "TaskEnhancementError",
     "TaskRenderingError",

@@ -50,6 +50,8 @@ _JOB = ("batch", "Job")
 _QUOTED = 200
 """Characters of an API server's message that are quoted for a kind that cannot be watched."""
 
+ObjectVersion = tuple[str | None, str | None]
+"""uid and resourceVersion of an object; few kinds have none, such as those of metrics."""
 _Kind = tuple[str, str]
 _WriteKey = tuple[_Kind, str, str, Key]
 
@@ -292,6 +294,26 @@ class Observer:
             return False
         return self._inventories.is_shared_by_name(*by, place_of(resource, None, name))
 
+    def version_of(
+        self, resource: Resource, namespace: str | None, name: str, by: Key
+    ) -> ObjectVersion | None:
+        """Return the version of an object of which `sees` is true; None of any other one."""
+        if not self.sees(resource, namespace, name, by):
+            return None
+        cached = self._cached(resource, namespace, name)
+        return None if cached is None else version_of(cached)
+
+    def versions_of(self, resource: Resource, key: Key) -> frozenset[ObjectVersion] | None:
+        """Return the versions of the objects of a kind that belong to an Instance.
+
+        Returns:
+            None if their changes would not enqueue the Instance at once.
+        """
+        informer = self._informer(resource)
+        if informer is None or informer.error is not None:
+            return None
+        return frozenset(map(version_of, informer.by_index(_BY_INSTANCE, str(key))))
+
     def lacks(self, resource: Resource, namespace: str | None, name: str) -> bool:
         """Return whether a kind is watched and no such object was seen.
 
@@ -417,7 +439,7 @@ class ObjectWrite:
         if after is None:
             is_own = self.before is None
         else:
-            is_own = self.before is not None and _version(self.before) == _version(after)
+            is_own = self.before is not None and version_of(self.before) == version_of(after)
         if is_own:
             self.observer.own.answered(self.key, answer)
         self.observer.read(self.resource, answer)
@@ -437,7 +459,8 @@ class ObjectWrite:
         self.observer.gone(self.resource, obj)
 
 
-def _version(obj: JsonObject) -> tuple[str | None, str | None]:
+def version_of(obj: JsonObject) -> ObjectVersion:
+    """Return the version of an object, from the cache or from the API server."""
     metadata = obj["metadata"]
     return metadata.get("uid"), metadata.get("resourceVersion")
 

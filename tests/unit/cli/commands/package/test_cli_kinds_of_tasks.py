@@ -19,8 +19,9 @@ FLAGS = {
     "pipe": "--pipe=file=/out/k,kind=Secret,key=k",
     "package": "--package=cup",
     "job": "--script=s.sh --image=busybox",
+    "check": "--api-version=v1 --object-kind=Pod --object-name=pot --until=has(self.status)",
 }
-"""What gives a value to each field that a kind needs."""
+"""What gives a value to each field that a kind needs, as in a shell."""
 
 
 @pytest.fixture(params=KINDS.values(), ids=list(KINDS))

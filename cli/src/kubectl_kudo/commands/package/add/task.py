@@ -60,7 +60,7 @@ _FILE = "file=PATH or envFile=PATH, kind=Secret or ConfigMap, key=NAME"
 
 def _flag(name: str, field: str, about: str, value: str, *, repeat: bool = False) -> Flag:
     """Return the flag of a field of the spec, which says what kinds have it."""
-    more = "; may be repeated" if repeat and value == about else ""
+    more = "; may be repeated" if repeat and value in {about, "label=value"} else ""
     return Flag((name,), f"{about} ({kinds_with(field)}){more}", value, repeat=repeat)
 
 
@@ -78,6 +78,13 @@ COMMAND = Command(
         _flag("--instance-name", "instanceName", "name of its instance", "name"),
         _flag("--script", "job", "script that runs", "file"),
         _flag("--image", "job", "image that it runs in", "image"),
+        _flag("--api-version", "check", "API version of the objects, v1 if absent", "version"),
+        _flag("--object-kind", "check", "kind of the objects", "kind"),
+        _flag("--object-name", "check", "name of the only object", "name"),
+        _flag("--selector", "check", "label of the objects", "label=value", repeat=True),
+        _flag("--until", "check", "when it is done, in CEL", "expression"),
+        _flag("--failure", "check", "when it has failed, in CEL", "expression"),
+        _flag("--message", "check", "what it waits for, in CEL", "expression"),
         *COMMON,
     ),
     more=f"{HELP}\n\nTemplates that do not exist are created; `.yaml` can be left out.",
@@ -92,6 +99,10 @@ COMMAND = Command(
             "package add task key --kind Pipe --pod key --pipe file=/out/k,kind=Secret,key=k",
         ),
         ("Run a script", "package add task backup --kind Job --script backup.sh --image busybox"),
+        (
+            "Wait for an object",
+            "package add task db --kind Check --object-kind Pod --object-name db --until true",
+        ),
     ),
 )
 
@@ -135,6 +146,35 @@ def _pipe(text: str) -> JsonObject:
         fields = ", ".join(_PIPE_FIELDS)
         raise UsageError(f'--pipe {text}: "{unknown[0]}" is not one of {fields}')
     return {key: value for key, _, value in pairs}
+
+
+_CHECK: Final = "--object-kind, --until, and --object-name or --selector"
+
+
+def _check(args: Args) -> JsonObject:
+    pairs = [text.partition("=") for text in args.selector]
+    for label, separator, _ in pairs:
+        if not label or not separator:
+            raise UsageError(f"--selector {label}: write a label and its value, as in app=db")
+    fields = {
+        "apiVersion": (args.api_version or "v1") if args.object_kind else "",
+        "kind": args.object_kind,
+        "name": args.object_name,
+        "selector": {label: value for label, _, value in pairs},
+        "until": args.until,
+        "failure": args.failure,
+        "message": args.message,
+    }
+    return {name: value for name, value in fields.items() if value}
+
+
+def _asked_check(_: Target) -> JsonObject:
+    return {
+        "apiVersion": ask("API Version of the Object", "", needed),
+        "kind": ask("Kind of the Object", "", needed),
+        "name": ask("Name of the Object", "", needed),
+        "until": ask("Done When (CEL)", "", needed),
+    }
 
 
 def _answered(args: Args, target: Target) -> JsonObject:
@@ -256,6 +296,7 @@ FIELDS: Final[Mapping[str, _Field]] = {
     ),
     "pipe": _Field("--pipe", lambda args: [*map(_pipe, args.pipe)], _asked_pipes),
     "package": _Field("--package", lambda args: args.package, lambda _: ask("Package", "", needed)),
+    "check": _Field(_CHECK, _check, _asked_check),
     "parameterFile": _Field(
         "--parameter-file",
         lambda args: _optional_file(args.parameter_file),

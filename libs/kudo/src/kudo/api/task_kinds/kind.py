@@ -9,6 +9,7 @@ from enum import Enum
 from types import MappingProxyType
 from typing import Final, Literal, NamedTuple, Protocol
 
+from kudo.api.expressions import Scope
 from kudo.api.problems import path_text
 from kudo.api.wire import JsonObject
 
@@ -28,6 +29,7 @@ class Action(Enum):
         OWN: Apply and, since the template asks for it, delete with the Instance.
         PRUNE: Apply, and delete once no plan applies it any more.
         READ: Read alone.
+        LIST: List alone.
     """
 
     APPLY = "apply"
@@ -36,6 +38,7 @@ class Action(Enum):
     OWN = "own"
     PRUNE = "prune"
     READ = "read"
+    LIST = "list"
 
 
 class TemplateUse(NamedTuple):
@@ -58,6 +61,41 @@ class TemplateUse(NamedTuple):
     def what(self) -> str:
         """What a package calls it."""
         return "script" if self.path[-1] == "script" else "template"
+
+
+class InlineTemplate(NamedTuple):
+    """A text of the spec of a task that is a template itself.
+
+    Attributes:
+        path: Of the field in the spec of the task.
+        text: The text.
+    """
+
+    path: Path
+    text: str
+
+    @property
+    def field(self) -> str:
+        """The path in the words of error messages: `check.name`."""
+        return path_text(self.path)
+
+
+class Expression(NamedTuple):
+    """A text of the spec of a task that is an expression in CEL.
+
+    Attributes:
+        path: Of the field in the spec of the task.
+        text: The text.
+        scope: What it can use.
+        reason: The reason of its errors.
+        gives_text: Whether it gives a text; else it is true or false.
+    """
+
+    path: Path
+    text: str
+    scope: Scope
+    reason: str
+    gives_text: bool = False
 
 
 class Shown(NamedTuple):
@@ -100,6 +138,25 @@ class JobFields(Protocol):
         """Return all fields as JSON."""
 
 
+class CheckFields(Protocol):
+    """What a Check task waits for."""
+
+    @property
+    def api_version(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def name(self) -> str | None: ...
+    @property
+    def selector(self) -> Mapping[str, str] | None: ...
+    @property
+    def until(self) -> str: ...
+    @property
+    def failure(self) -> str | None: ...
+    @property
+    def message(self) -> str | None: ...
+
+
 class TaskSpecFields(Protocol):
     """The fields of all kinds of task."""
 
@@ -127,6 +184,8 @@ class TaskSpecFields(Protocol):
     def fatal(self) -> bool | None: ...
     @property
     def done(self) -> bool | None: ...
+    @property
+    def check(self) -> CheckFields | None: ...
 
 
 class TaskFields(Protocol):
@@ -162,6 +221,9 @@ class Preview(Protocol):
     def child(self) -> JsonObject:
         """Return the Instance that the task describes."""
 
+    def texts(self) -> Mapping[str, str]:
+        """Return what the templates in the spec of the task render to, by their fields."""
+
 
 class Needing(Protocol):
     """Takes down what a task sends, and why."""
@@ -174,6 +236,12 @@ class Needing(Protocol):
 
     def add_child(self) -> None:
         """Have the plans of the Instance looked at that the task describes."""
+
+    def texts(self) -> Mapping[str, str]:
+        """Return what the templates in the spec of the task render to, by their fields.
+
+        It is empty, and noted, where one cannot be rendered.
+        """
 
 
 class TaskKind:
@@ -188,6 +256,7 @@ class TaskKind:
         recorded_first: Whether its end is stored before anything of the next task of its step is
             sent: it must not run again after that.
         owns: Whether objects that it makes have the Instance as their owner.
+        extended: Whether KUDO 0.19 does not have it.
         begins_with: What the spec of a new task has, whatever else is asked.
         sole: The only field of its spec; a step that has such a task in it gives that alone.
     """
@@ -199,6 +268,7 @@ class TaskKind:
     action: Action | None = None
     recorded_first: bool = False
     owns: bool = False
+    extended: bool = False
     begins_with: "Mapping[str, bool]" = MappingProxyType({})
     sole: str = ""
 
@@ -230,6 +300,14 @@ class TaskKind:
         if self.action is not None:
             for number, name in enumerate(task.spec.resources or ()):
                 yield TemplateUse(name, ("resources", number))
+
+    def inline_templates(self, _task: TaskFields) -> Iterator[InlineTemplate]:
+        """Yield the texts of the spec of a task that are templates themselves."""
+        return iter(())
+
+    def expressions(self, _task: TaskFields) -> Iterator[Expression]:
+        """Yield the texts of the spec of a task that are expressions."""
+        return iter(())
 
     def switch(self, _task: TaskFields) -> str | None:
         """Return the parameter that has to be a boolean; empty if it is missing, None if none."""

@@ -5,13 +5,16 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Final
 
+from kudo.api.expressions import CHECK_OF_ONE, CHECK_OF_SEVERAL
 from kudo.api.names import API_VERSION
 from kudo.api.problems import path_text
 from kudo.api.task_errors import FatalTaskError, TransientTaskError
-from kudo.api.task_kinds.job import job_faults
+from kudo.api.task_kinds.job import FIXED, is_template, job_faults, texts_of
 from kudo.api.task_kinds.kind import (
     USE_DUMMY,
     Action,
+    Expression,
+    InlineTemplate,
     Needing,
     Parameters,
     Preview,
@@ -20,6 +23,7 @@ from kudo.api.task_kinds.kind import (
     TaskKind,
     TemplateUse,
 )
+from kudo.api.wire import JsonObject
 
 
 class Apply(TaskKind):
@@ -197,6 +201,7 @@ class Job(TaskKind):
     needed = ("job",)
     recorded_first = True
     owns = True
+    extended = True
     sole = "job"
 
     def problems(self, task: TaskFields) -> Iterator[str]:
@@ -216,6 +221,12 @@ class Job(TaskKind):
             yield TemplateUse(job.script, ("job", "script"))
         if job is not None and job.pod_template:
             yield TemplateUse(job.pod_template, ("job", "podTemplate"))
+
+    def inline_templates(self, task: TaskFields) -> Iterator[InlineTemplate]:
+        fields = {} if task.spec.job is None else task.spec.job.to_wire()
+        for path, text in texts_of(fields):
+            if is_template(text) and path[0] not in FIXED:
+                yield InlineTemplate(("job", *path), text)
 
     def add_needs(self, _: TaskFields, needs: Needing) -> None:
         needs.need("batch/v1", "Job", Action.TOGGLE)
@@ -252,6 +263,74 @@ def dummy_done(task: TaskFields) -> bool:
     return bool(task.spec.done)
 
 
+class Check(TaskKind):
+    name = "Check"
+    does = "waits until an expression over objects is true"
+    needed = ("check",)
+    extended = True
+    sole = "check"
+
+    def problems(self, task: TaskFields) -> Iterator[str]:
+        check, who = task.spec.check, f"check task '{task.name}'"
+        if check is None:
+            yield f"{who} has no check"
+            return
+        needed = {"apiVersion": check.api_version, "kind": check.kind, "until": check.until}
+        for field, text in needed.items():
+            if not text:
+                yield f"{who} has no check.{field}"
+        if bool(check.name) == bool(check.selector):
+            yield f"{who} needs either check.name or check.selector"
+
+    def inline_templates(self, task: TaskFields) -> Iterator[InlineTemplate]:
+        check = task.spec.check
+        if check is None:
+            return
+        texts = {"apiVersion": check.api_version, "kind": check.kind, "name": check.name}
+        for field, text in texts.items():
+            if text:
+                yield InlineTemplate(("check", field), text)
+        for label, text in (check.selector or {}).items():
+            yield InlineTemplate(("check", "selector", label), text)
+
+    def expressions(self, task: TaskFields) -> Iterator[Expression]:
+        check = task.spec.check
+        if check is None:
+            return
+        scope = CHECK_OF_SEVERAL if check.selector else CHECK_OF_ONE
+        # In the order in which they are evaluated.
+        texts = {"failure": check.failure, "until": check.until, "message": check.message}
+        for field, text in texts.items():
+            if text:
+                yield Expression(("check", field), text, scope, "CheckInvalid", field == "message")
+
+    def add_needs(self, task: TaskFields, needs: Needing) -> None:
+        texts = needs.texts()
+        if texts:
+            named = task.spec.check is not None and task.spec.check.name
+            action = Action.READ if named else Action.LIST
+            needs.need(texts["check.apiVersion"], texts["check.kind"], action)
+
+    def shown(self, preview: Preview) -> Iterator[Shown]:
+        check, texts = preview.task.spec.check, preview.texts()
+        labels = check.selector if check is not None and check.selector else ()
+        selector = {label: texts[f"check.selector.{label}"] for label in labels}
+        metadata: JsonObject = {"labels": selector} if selector else {"name": texts["check.name"]}
+        read = {"apiVersion": texts["check.apiVersion"], "kind": texts["check.kind"]}
+        until = " ".join(check.until.split()) if check is not None else ""
+        yield Shown("read", "", {**read, "metadata": metadata}, f"until {until}")
+
+    def listed(self, task: TaskFields) -> str:
+        check = task.spec.check
+        if check is None:
+            return ""
+        selector = ",".join(f"{label}={text}" for label, text in (check.selector or {}).items())
+        return f"{check.kind} {check.name or selector}"
+
+    def parts(self, task: TaskFields) -> Iterator[tuple[str, str]]:
+        yield "", self.listed(task)
+
+
 class _Unknown(TaskKind):
     name = "unknown"
     does = "cannot be run"
@@ -270,6 +349,7 @@ KINDS: Final[Mapping[str, TaskKind]] = MappingProxyType(
             Pipe(),
             KudoOperator(),
             Job(),
+            Check(),
             Dummy(),
         )
     }

@@ -17,6 +17,7 @@ from kudo.plans.execution.decision import (
     after_attempt,
     after_interruption,
     decide,
+    with_look,
 )
 from kudo.plans.execution.entries import (
     StepOutcome,
@@ -106,4 +107,5 @@ __all__ = [
     "steps_of",
     "steps_of_entry",
     "time_out",
+    "with_look",
 ]

@@ -7,7 +7,8 @@ slow step does not delay others.
     start ──> in flight ──> COMPLETE | FATAL_ERROR        never attempted again
                   ├──> ERROR, crash ── backoff ──> start
                   ├──> IN_PROGRESS, watched ── next reconcile ──> start
-                  └──> IN_PROGRESS, polled ── 1 s to 30 s ──> start
+                  ├──> IN_PROGRESS, polled ── 1 s to 30 s ──> start
+                  └──> IN_PROGRESS, looks again ── next reconcile, or when it says ──> start
 
 `when` of a phase is decided on when its first step could start, `when` of a step when its own turn
 comes. What has begun is decided: a process that takes over must not leave it out.
@@ -15,11 +16,13 @@ comes. What has begun is decided: a process that takes over must not leave it ou
 
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
+from itertools import chain
 from typing import Any, Final, Literal, NamedTuple
 
-from kudo.api import ExecutionStatus, Instance, Plan, PlanStatus
+from kudo.api import ExecutionStatus, Instance, Plan, PlanStatus, Task
+from kudo.api.task_kinds import kind_of
 from kudo.plans.execution.entries import (
     StepRef,
     phases_of,
@@ -78,12 +81,15 @@ class StepState:
         failures: Attempts that failed, in a row.
         polls: Attempts that found the step waiting for something that is not watched, in a row.
         due: Monotonic seconds before which it is not attempted; None for any time.
+        look_at: Monotonic seconds at which it is attempted even if no event has come; None if it
+            waits for one. An event may come before.
     """
 
     in_flight: bool = False
     failures: int = 0
     polls: int = 0
     due: float | None = None
+    look_at: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +151,8 @@ def decide(
         elif ref not in attempted:
             # The attempt of this reconcile has told what it waits for.
             start.append(ref)
+        elif state is not None and state.look_at is not None:
+            waits.append(max(0.0, state.look_at - now))
     return Decision(tuple(start), end, min(waits, default=None))
 
 
@@ -167,6 +175,14 @@ def after_attempt(
         seconds = min(_POLL_CAP, _POLL_SECONDS * (1 << min(state.polls, _MAX_DOUBLINGS)))
         return StepState(polls=state.polls + 1, due=now + seconds)
     return StepState()
+
+
+def with_look(state: StepState, now: float, seconds: float | None) -> StepState:
+    """Return a state whose step is attempted after some seconds at the latest; None for any time.
+
+    What the state had of that before is of an attempt that was due then.
+    """
+    return replace(state, look_at=None if seconds is None else now + seconds)
 
 
 def after_interruption(state: StepState, now: float, *, jitter: float) -> StepState:
@@ -229,13 +245,18 @@ def undecided(plan: Plan, entry: PlanStatus, ref: StepRef) -> tuple[Condition, .
     )
 
 
-def uses_labels(plan: Plan) -> bool:
-    """Return whether a condition of a plan may use the labels of the Instance."""
-    return any(
-        _LABELS.search(condition.expression)
-        for ref in steps_of(plan)
-        for condition in conditions(plan, ref)
+def uses_labels(plan: Plan, tasks: Mapping[str, Task]) -> bool:
+    """Return whether an expression of a plan, or of its tasks, may use labels of the Instance."""
+    of_plan = (
+        condition.expression for ref in steps_of(plan) for condition in conditions(plan, ref)
     )
+    names = {name for ref in steps_of(plan) for name in step_of(plan, ref).tasks}
+    of_tasks = (
+        expression.text
+        for name in names & tasks.keys()
+        for expression in kind_of(tasks[name]).expressions(tasks[name])
+    )
+    return any(map(_LABELS.search, chain(of_plan, of_tasks)))
 
 
 def instance_value(instance: Instance) -> dict[str, Any]:

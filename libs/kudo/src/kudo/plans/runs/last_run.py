@@ -88,7 +88,9 @@ def record_of(instance: Instance, version: OperatorVersion, account: str | None 
 
 def _labels(instance: Instance, version: OperatorVersion) -> Mapping[str, str] | None:
     plan = version.plans.get(instance.scheduled.plan_name or "")
-    return (instance.metadata.labels or {}) if plan is not None and uses_labels(plan) else None
+    if plan is None or not uses_labels(plan, version.tasks):
+        return None
+    return instance.metadata.labels or {}
 
 
 def record_as_it_stands(instance: Instance, version: OperatorVersion) -> LastRun | None:

@@ -10,6 +10,7 @@ from kudo_reconciler.execution.expected import Expected, Expects
 from kudo_reconciler.execution.steps import RunsTasks, TaskRunner
 from kudo_reconciler.execution.task_context import RenderContext, TaskContext, TaskResult
 from kudo_reconciler.execution.tasks.apply import ApplyTask
+from kudo_reconciler.execution.tasks.check import CheckTask
 from kudo_reconciler.execution.tasks.delete import DeleteTask
 from kudo_reconciler.execution.tasks.job import JobTask
 from kudo_reconciler.execution.tasks.kudo_operator import ChildTask
@@ -68,6 +69,7 @@ TASKS: Final[Mapping[str, type[TaskOfKind]]] = MappingProxyType(
         "Pipe": PipeTask,
         "KudoOperator": ChildTask,
         "Job": JobTask,
+        "Check": CheckTask,
         "Dummy": DummyTask,
     }
 )
