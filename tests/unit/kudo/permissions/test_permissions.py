@@ -199,6 +199,17 @@ def test_a_pipe_task_needs_its_pod_the_exec_and_its_artifacts() -> None:
     }
 
 
+def test_a_job_task_needs_to_create_and_delete_jobs_and_to_look_at_their_pods() -> None:
+    task = build.task("t", "Job", job={"image": "a", "command": ["a"]})
+    found = rights(version({}, [task]))
+    assert rows(found.namespaced) == {
+        ("batch", "jobs", "create delete get list", ""),
+        ("", "pods", "get list", ""),
+        FINALIZERS,
+    }
+    assert (found.cluster, found.notes) == ((), ())
+
+
 def test_children_need_their_rights_of_the_same_account() -> None:
     task = build.task("child", "KudoOperator", package="db", operatorVersion="2", parameterFile="p")
     below = version(

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Final
 
 from kubeio.resource import JOBS, PODS
@@ -9,7 +10,10 @@ from kubeio.types import JsonObject
 from kudo.api.names import ANNOTATION_PLAN_UID, LABEL_JOB_OF
 from tests.support import build
 from tests.support.apiserver.controllers.workloads import Outcome
+from tests.support.apiserver.network.faults import UNHARMED, Fate
+from tests.support.apiserver.server import Request
 from tests.unit.reconciler.lives.life import Life
+from tests.unit.reconciler.lives.network import RandomNetwork
 
 BACKUP: Final[JsonObject] = {"image": "busybox", "command": ["backup"]}
 LONG: Final = 60.0
@@ -42,6 +46,22 @@ async def install(life: Life, *tasks: JsonObject, **plans: JsonObject) -> None:
     await life.put_version(version(*tasks, **plans))
     await life.user.create("i", {})
     await asyncio.sleep(10)
+
+
+@dataclass
+class Answering(RandomNetwork):
+    """Has the API server refuse requests, or take long for them."""
+
+    fate_of: Callable[[Request], Fate | None] = lambda _: None
+
+    def fate(self, request: Request) -> Fate:
+        return self.fate_of(request) or UNHARMED
+
+
+def answer(life: Life, fate_of: Callable[[Request], Fate | None]) -> None:
+    """Decide on the requests of the reconciler that lives now."""
+    for replica in life.replicas:
+        replica.process.transports[0].network = Answering(life.rng, 0.0, fate_of=fate_of)
 
 
 def entry(life: Life, plan: str = "deploy") -> Any:

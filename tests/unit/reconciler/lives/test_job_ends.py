@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 
 import pytest
 
@@ -10,10 +9,11 @@ from kubeio.resource import JOBS
 from kubeio.types import JsonObject
 from tests.support import build
 from tests.support.apiserver import status
-from tests.support.apiserver.network.faults import UNHARMED, Fate
+from tests.support.apiserver.network.faults import Fate
 from tests.support.apiserver.server import Request
 from tests.support.apiserver.status import StatusError
 from tests.unit.reconciler.lives.jobs import (
+    answer,
     end,
     ended,
     entry,
@@ -27,26 +27,9 @@ from tests.unit.reconciler.lives.jobs import (
     until,
 )
 from tests.unit.reconciler.lives.life import Life, passes
-from tests.unit.reconciler.lives.network import RandomNetwork
 
 PARALLEL = build.shaped({"job": ["backup"], "other": ["fails"]}, phase="parallel")
 """One step fails at once, beside one with a Job."""
-
-
-@dataclass
-class Answering(RandomNetwork):
-    """Has the API server refuse requests, or take long for them."""
-
-    fate_of: Callable[[Request], Fate | None] = lambda _: None
-
-    def fate(self, request: Request) -> Fate:
-        return self.fate_of(request) or UNHARMED
-
-
-def answer(life: Life, fate_of: Callable[[Request], Fate | None]) -> None:
-    """Decide on the requests of the reconciler that lives now."""
-    for replica in life.replicas:
-        replica.process.transports[0].network = Answering(life.rng, 0.0, fate_of=fate_of)
 
 
 def deletes(request: Request, plural: str = "/jobs/") -> bool:

@@ -8,7 +8,11 @@ import pytest
 from kubeio.resource import JOBS
 from kubeio.types import JsonObject
 from tests.support import build
+from tests.support.apiserver import status
+from tests.support.apiserver.network.faults import Fate
+from tests.support.apiserver.server import Request
 from tests.unit.reconciler.lives.jobs import (
+    answer,
     end,
     ended,
     entry,
@@ -19,6 +23,7 @@ from tests.unit.reconciler.lives.jobs import (
     row,
     run_again,
     run_of,
+    set_pod,
 )
 from tests.unit.reconciler.lives.life import Life, passes
 
@@ -46,7 +51,7 @@ READ_ONLY = (
 
 
 @pytest.mark.parametrize(
-    ("status", "message"),
+    ("ending", "message"),
     [
         (ended(3), "container main ended with exit code 3"),
         (
@@ -62,12 +67,12 @@ READ_ONLY = (
     ],
 )
 def test_a_failed_job_ends_the_plan_with_exit_code_and_termination_message(
-    status: JsonObject, message: str
+    ending: JsonObject, message: str
 ) -> None:
     async def body(life: Life) -> None:
         await install(life)
         [job] = jobs(life)
-        await pod_of(life, job, status)
+        await pod_of(life, job, ending)
         await end(
             life, job, "Failed", reason="BackoffLimitExceeded", message="it has failed too often"
         )
@@ -182,5 +187,102 @@ def test_more_jobs_stay_if_the_task_says_so() -> None:
             await end(life, jobs(life)[-1])
             made.append(jobs(life)[-1]["metadata"]["name"])
         assert [job["metadata"]["name"] for job in jobs(life)] == made[2:]
+
+    passes(body, "admitted")
+
+
+@pytest.mark.parametrize(
+    ("state", "advice"),
+    [
+        (
+            {"reason": "ImagePullBackOff", "message": "Back-off pulling image"},
+            "check the name and tag of the image",
+        ),
+        (
+            {
+                "reason": "CreateContainerConfigError",
+                "message": "container has runAsNonRoot and image will run as root",
+            },
+            "spec.securityContext.runAsNonRoot: false allows root",
+        ),
+    ],
+)
+def test_what_a_job_waits_for_is_told(state: JsonObject, advice: str) -> None:
+    async def body(life: Life) -> None:
+        await install(life)
+        [job] = jobs(life)
+        statuses = [{"name": "main", "image": "busybox", "state": {"waiting": state}}]
+        await pod_of(life, job, {"phase": "Pending", "containerStatuses": statuses})
+        await asyncio.sleep(10)
+        waits, message = f'job "{job["metadata"]["name"]}" still running', row(life)["message"]
+        assert message.startswith(f"{waits}; pod ns/pod: container main: {state['reason']}")
+        assert advice in message
+        ready = [{"type": "Ready", "status": "True"}]
+        running = {"phase": "Running", "containerStatuses": None, "conditions": ready}
+        await set_pod(life, "pod", running)
+        await asyncio.sleep(10)
+        assert row(life)["message"] == waits
+
+    passes(body, "admitted")
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "text"),
+    [
+        ("GET", "/jobs", "cannot list the jobs of task backup"),
+        ("GET", "/pods", "cannot list the pods of task backup"),
+        ("POST", "/jobs", "failed to create job i-backup-"),
+    ],
+)
+def test_a_missing_right_is_named_and_waited_for(method: str, path: str, text: str) -> None:
+    async def body(life: Life) -> None:
+        refused = status.forbidden(status.Names("", "things", "x"), "may not")
+
+        def fate(request: Request) -> Fate | None:
+            mine = request.method == method and request.path.endswith(f"/namespaces/ns{path}")
+            return Fate(refused=refused) if mine else None
+
+        answer(life, fate)
+        await install(life)
+        assert entry(life)["status"] == "IN_PROGRESS"
+        assert (row(life)["status"], text in row(life)["message"]) == ("ERROR", True)
+        answer(life, lambda _: None)
+        await asyncio.sleep(120)
+        assert len(jobs(life)) == 1
+
+    passes(body, "admitted")
+
+
+def test_a_job_that_the_api_server_rejects_ends_the_plan() -> None:
+    async def body(life: Life) -> None:
+        cause = status.Cause("FieldValueInvalid", "must be a number", "spec.template.spec")
+
+        def fate(request: Request) -> Fate | None:
+            creates = request.method == "POST" and request.path.endswith("/jobs")
+            return Fate(refused=status.invalid("Job", "batch", "x", cause)) if creates else None
+
+        answer(life, fate)
+        await install(life)
+        assert entry(life)["status"] == "FATAL_ERROR"
+        assert "failed to create job i-backup-" in row(life)["message"]
+        assert "JobTaskError" in {one["reason"] for one in life.observed.events.values()}
+
+    passes(body, "admitted")
+
+
+@pytest.mark.parametrize("lost", ["request", "answer"])
+def test_a_creation_without_an_answer_makes_one_job(lost: Any) -> None:
+    async def body(life: Life) -> None:
+        left = [True]
+
+        def fate(request: Request) -> Fate | None:
+            creates = request.method == "POST" and request.path.endswith("/jobs")
+            return Fate(lost=lost) if creates and left and left.pop() else None
+
+        answer(life, fate)
+        await install(life)
+        await asyncio.sleep(30)
+        [job] = jobs(life)
+        assert row(life)["jobUid"] == job["metadata"]["uid"]
 
     passes(body, "admitted")

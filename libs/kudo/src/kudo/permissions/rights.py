@@ -9,6 +9,7 @@
 | pruned | create, delete, get, patch | and list |
 | Read | get | get |
 | List | list | list |
+| Run, of Jobs | create, delete, get, list | |
 
 Server-side apply is a patch, and a create where the object does not exist.
 
@@ -219,6 +220,7 @@ _VERBS: Final[dict[Action, tuple[str, str]]] = {
     Action.PRUNE: ("create delete get patch", "create delete get list patch"),
     Action.READ: ("get", "get"),
     Action.LIST: ("list", "list"),
+    Action.RUN: ("create delete get list", "create delete get list"),
 }
 # Whether it is namespaced, group, plural and names.
 _Key = tuple[bool, str, str, tuple[str, ...]]

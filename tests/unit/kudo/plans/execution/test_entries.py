@@ -500,6 +500,26 @@ def test_digests_are_kept_while_a_task_waits_and_are_gone_when_it_is_done() -> N
         assert applied_of(recorded(entry, plan, waiting("1", "", status), now=LATER)) == [None]
 
 
+def test_the_uid_of_a_job_is_kept_until_its_task_has_ended_and_alone_changes_an_entry() -> None:
+    plan = plan_of({"p": ("a",)})
+
+    def outcome(uid: str, status: S = S.IN_PROGRESS) -> StepOutcome:
+        return StepOutcome(status, "runs", (TaskOutcome("a", status, "runs", job_uid=uid),))
+
+    def uids(entry: PlanStatus) -> list[str | None]:
+        steps = (step for phase in entry.phases or () for step in phase.steps or ())
+        return [task.job_uid for step in steps for task in step.tasks or ()]
+
+    before = recorded(begin("x", plan, "u", NOW), plan, outcome(""), now=NOW)
+    entry = recorded(before, plan, outcome("j"), now=LATER)
+    assert (uids(before), uids(entry)) == ([None], ["j"])
+    (ref,) = runnable(plan, entry)
+    assert uids(record(entry, {ref: attempted_still(entry, ref, "")}, LATER)) == ["j"]
+    assert uids(recorded(entry, plan, outcome("j", S.ERROR), now=LATER)) == ["j"]
+    for status in (S.COMPLETE, S.FATAL_ERROR):
+        assert uids(recorded(entry, plan, outcome("j", status), now=LATER)) == [None]
+
+
 def test_digests_alone_change_no_entry() -> None:
     plan = plan_of({"p": ("a",)})
     entry = recorded(begin("x", plan, "u", NOW), plan, waiting("12345678"), now=NOW)

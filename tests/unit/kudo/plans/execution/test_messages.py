@@ -90,3 +90,15 @@ def test_entries_that_differ_in_messages_alone_are_told_from_others() -> None:
     step = StepStatus(name="s0", status=S.IN_PROGRESS, tasks=(task,))
     phases = (PhaseStatus(name="p", status=S.IN_PROGRESS, steps=(step,)),)
     assert not only_messages_differ(one, other.model_copy(update={"phases": phases}))
+
+
+def test_the_uid_of_a_job_is_no_message() -> None:
+    def of(**fields: str) -> PlanStatus:
+        task = TaskStatus(name="t", status=S.IN_PROGRESS, **fields)
+        step = StepStatus(name="s", status=S.IN_PROGRESS, tasks=(task,))
+        phases = (PhaseStatus(name="p", status=S.IN_PROGRESS, steps=(step,)),)
+        return entry("deploy", [S.IN_PROGRESS]).model_copy(update={"phases": phases})
+
+    waits = of(message="waits")
+    assert only_messages_differ(waits, of(message="runs", applied="12345678"))
+    assert not only_messages_differ(waits, of(message="runs", job_uid="u"))

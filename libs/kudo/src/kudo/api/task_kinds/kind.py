@@ -30,6 +30,7 @@ class Action(Enum):
         PRUNE: Apply, and delete once no plan applies it any more.
         READ: Read alone.
         LIST: List alone.
+        RUN: Create, list and delete: no object is applied again.
     """
 
     APPLY = "apply"
@@ -39,6 +40,7 @@ class Action(Enum):
     PRUNE = "prune"
     READ = "read"
     LIST = "list"
+    RUN = "run"
 
 
 class TemplateUse(NamedTuple):

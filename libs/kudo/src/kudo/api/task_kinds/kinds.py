@@ -229,8 +229,9 @@ class Job(TaskKind):
                 yield InlineTemplate(("job", *path), text)
 
     def add_needs(self, _: TaskFields, needs: Needing) -> None:
-        needs.need("batch/v1", "Job", Action.TOGGLE)
-        needs.need("v1", "Pod", Action.READ)
+        needs.need("batch/v1", "Job", Action.RUN)
+        for action in (Action.READ, Action.LIST):
+            needs.need("v1", "Pod", action)
 
     def shown(self, preview: Preview) -> Iterator[Shown]:
         job = preview.task.spec.job
