@@ -79,6 +79,7 @@ def test_what_the_engine_runs_is_taken() -> None:
         },
         {"tasks": [task("a", "KudoOperator", package="p", operatorVersion="1")]},
         {"tasks": [task("a", "Dummy", done=True)]},
+        {"tasks": [task("a", "Job", job={"podTemplate": "a.yaml", "args": ["{{ .Name }}"]})]},
         {"plans": {"deploy": plan("a", timeout="1h30m")}},
     ]
     for fields in table:
@@ -120,6 +121,22 @@ def test_what_no_run_could_use_is_named(subtests: pytest.Subtests) -> None:
             {"tasks": [task("a", "Pipe", pod="gone.yaml", pipe=PIPE)]},
             "spec.tasks[a].spec.pod",
             "template 'gone.yaml'",
+        ),
+        ({"tasks": [task("a", "Job")]}, "spec.tasks[a].spec.job", "job task 'a': job: is needed"),
+        (
+            {"tasks": [task("a", "Job", job={"command": ["x"]})]},
+            "spec.tasks[a].spec.job.image",
+            "job.image: is needed",
+        ),
+        (
+            {"tasks": [task("a", "Job", job={"script": "scripts/a.sh", "image": "i"})]},
+            "spec.tasks[a].spec.job.script",
+            "script 'scripts/a.sh' of task 'a' is missing",
+        ),
+        (
+            {"tasks": [task("a", "Job", job={"command": ["x", "{{ .Name"], "image": "i"})]},
+            "spec.tasks[a].spec.job.command[1]",
+            "unclosed action",
         ),
         (
             {

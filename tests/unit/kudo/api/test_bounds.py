@@ -15,6 +15,13 @@ def plan(phases: int, steps: int, tasks: int) -> dict[str, Any]:
     return {"phases": [{"steps": [step] * steps}] * phases}
 
 
+def nested(depth: int) -> dict[str, Any]:
+    value: Any = ""
+    for _ in range(depth):
+        value = [value]
+    return {"env": value}
+
+
 TOO_LARGE = [
     ({"parameters": [{}] * 450_000}, "spec.parameters has 450000 entries, more than 2000"),
     ({"parameters": [{}] * 2001}, "spec.parameters has 2001 entries, more than 2000"),
@@ -29,6 +36,15 @@ TOO_LARGE = [
     ),
     ({"tasks": [{"spec": {"resources": [""] * 20_001}}]}, "spec.tasks.spec.resources has"),
     ({"tasks": [{"spec": {"pipe": [{}] * 20_001}}]}, "spec.tasks.spec.pipe has"),
+    (
+        {"tasks": [{"name": "t", "spec": {"job": {"env": [{}] * 300_000}}}]},
+        "spec.tasks[t].spec.job has 4003 entries, more than 4000",
+    ),
+    ({"tasks": [{"spec": {"job": nested(300_000)}}]}, "spec.tasks[].spec.job (levels) has 21"),
+    (
+        {"tasks": [{"spec": {"job": {"env": [{}] * 3998}}}] * 6},
+        "spec.tasks.spec.job has 24000 entries, more than 20000",
+    ),
     ({"plans": {"deploy": plan(300_000, 0, 0)}}, "spec.plans.phases has 300000 entries"),
     ({"plans": {"deploy": plan(1, 300_000, 0)}}, "spec.plans.phases.steps has 300001 entries"),
     ({"plans": {"deploy": plan(11, 500, 0)}}, "spec.plans[deploy].phases.steps has 5500 entries"),
@@ -70,6 +86,8 @@ def test_what_stays_within_every_bound_is_read() -> None:
         "plans": {str(n): plan(1, 2, 2) for n in range(bounds.PLANS)},
         "upgradableFrom": [{}] * bounds.UPGRADABLE_FROM,
     }
+    assert too_large(whole) == ""
+    whole["tasks"] = [{"spec": {"job": {"env": [{}] * 3997, **nested(18)}}}] * 4
     assert too_large(whole) == ""
 
 

@@ -13,7 +13,7 @@ from typing import Final
 from gotemplate import Environment, TemplateError
 from kudo.api import OperatorVersion, Plan, Task
 from kudo.api.names import PLAN_DEPLOY, PLAN_UPDATE, PLAN_UPGRADE
-from kudo.api.problems import Problem, first_problems, listed, shown_name
+from kudo.api.problems import Problem, first_problems, listed, path_text, shown_name
 from kudo.api.task_kinds import FatalTaskError, check_task, kind_of, templates_of
 from kudo.parameters.types import is_container
 from kudo.parameters.values import FullReader, check_value
@@ -76,7 +76,9 @@ def tasks_can_be_built(version: OperatorVersion) -> Iterator[Problem]:
         try:
             check_task(task)
         except FatalTaskError as error:
-            yield _problem(str(error), _task(task))
+            first = next(iter(kind_of(task).faults(task)), None)
+            field = "" if first is None else f".spec.{path_text(first[0])}"
+            yield _problem(str(error), f"{_task(task)}{field}")
 
 
 def tasks_name_templates(version: OperatorVersion) -> Iterator[Problem]:
@@ -85,7 +87,7 @@ def tasks_name_templates(version: OperatorVersion) -> Iterator[Problem]:
         for use in templates_of(task):
             if use.name not in templates:
                 name = shown_name(use.name)
-                text = f"template '{name}' of task '{shown_name(task.name)}' is missing"
+                text = f"{use.what} '{name}' of task '{shown_name(task.name)}' is missing"
                 yield _problem(text, f"{_task(task)}.spec.{use.field}")
 
 
@@ -160,19 +162,31 @@ def version_problems(version: OperatorVersion, tell: Tell = lambda _: None) -> t
     problems = [problem for rule in RULES for problem in rule(version)]
     # Nothing is kept: the compiled templates of one package may be as large as the memory allows.
     environment = Environment(policy="operator", missing_key="error", cache_chars=0)
-    templates = version.spec.templates or {}
-    used = {use.name for task in _used(version) for use in templates_of(task)}
-    # Only those that steps use: whatever runs can be stored.
-    for name in sorted(used & templates.keys()):
-        tell(f'template "{shown_name(name)}"')
+    for what, name, text, field in _texts(version):
+        tell(what)
         try:
-            environment.parse(name, templates[name])
+            environment.parse(name, text)
         except TemplateError as error:
             hint = "; split the template" if error.limit else ""
-            text = f"template '{shown_name(name)}' cannot be compiled: {error}{hint}"
-            field = f"spec.templates[{shown_name(name)}]"
-            problems.append(_problem(text, field, error.limit))
+            message = f"{what} cannot be compiled: {error}{hint}"
+            problems.append(_problem(message, field, error.limit))
     return first_problems(problems)
+
+
+def _texts(version: OperatorVersion) -> Iterator[tuple[str, str, str, str]]:
+    """Yield the templates that steps use, since whatever runs can be stored.
+
+    Each is what it is in words, its name, its text, and its field.
+    """
+    templates = version.spec.templates or {}
+    used = {use.name for task in _used(version) for use in templates_of(task)}
+    for name in sorted(used & templates.keys()):
+        shown = shown_name(name)
+        yield f"template '{shown}'", name, templates[name], f"spec.templates[{shown}]"
+    for task in _used(version):
+        for inline in kind_of(task).inline_templates(task):
+            field = f"{_task(task)}.spec.{inline.field}"
+            yield f"template in {field}", inline.field, inline.text, field
 
 
 def version_warnings(version: OperatorVersion) -> tuple[str, ...]:

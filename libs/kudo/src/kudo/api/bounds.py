@@ -10,7 +10,8 @@ A bound on what a run goes over is as large as the event loop of the reconciler 
 serves all tenants: see "many small things" in docs/security.md.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Final
 
 from kudo.api.problems import shown_name
@@ -26,7 +27,16 @@ JOB_ARGUMENTS: Final = 100
 JOB_ENV: Final = 200
 JOB_VOLUMES: Final = 50
 """Volumes of a Job task, and mounts."""
-JOBS_KEPT: Final = 10
+JOB_VALUES: Final = 4000
+"""Mappings, lists and scalars of a Job task, which an event loop looks at."""
+JOB_DEPTH: Final = 20
+"""Mappings and lists inside each other."""
+JOB_NUMBERS: Final[Mapping[str, tuple[int, int]]] = {
+    "backoffLimit": (0, 1000),
+    "activeDeadlineSeconds": (1, 2**31 - 1),
+    "keep": (1, 10),
+}
+"""The least and the most of the numbers of a Job task."""
 PLANS: Final = 200
 PHASES: Final = 200
 STEPS: Final = 500
@@ -66,7 +76,8 @@ STEPS_IN_ALL: Final = 1000
 STEP_TASKS_IN_ALL: Final = 2000
 """Tasks of all steps; one that several steps name counts for each."""
 ENTRIES_IN_ALL: Final = 20_000
-"""Enum values, resources, pipe files, phases, and tasks of steps of an OperatorVersion."""
+"""Enum values, resources, pipe files, phases, and tasks of steps of an OperatorVersion; and, apart
+from these, values of all Job tasks."""
 
 OUTPUTS: Final = 50
 """Outputs that a task may declare."""
@@ -102,6 +113,27 @@ def too_large(spec: object) -> str:
     return ""
 
 
+def job_values(job: object) -> tuple[int, int]:
+    """Return how many values the fields of a Job task have, and how deep they are nested.
+
+    Counting stops where one of both is more than it may be.
+    """
+    count, depth, below = 0, 0, [job]
+    while below and count <= JOB_VALUES and depth <= JOB_DEPTH:
+        count += len(below)
+        depth += 1
+        below = list(islice(_values(below), JOB_VALUES + 1))
+    return count, depth
+
+
+def _values(containers: Iterable[object]) -> Iterator[object]:
+    for container in containers:
+        if isinstance(container, Mapping):
+            yield from container.values()
+        elif isinstance(container, list | tuple):
+            yield from container
+
+
 def _counted(spec: _Spec) -> Iterator[tuple[str, int, int]]:
     """Yield parts, their number of entries as far as they were counted, and their bounds."""
     own = {
@@ -113,6 +145,7 @@ def _counted(spec: _Spec) -> Iterator[tuple[str, int, int]]:
     }
     for field, most in own.items():
         yield field, _length(spec.get(field)), most
+    yield from _of_jobs(spec)
     # From here on every list is short, except those of plans.
     entries = 0
     for field, count in _below(spec):
@@ -133,6 +166,20 @@ def _counted(spec: _Spec) -> Iterator[tuple[str, int, int]]:
             sums[field] += count
     for field, most in together.items():
         yield field, sums[field], most
+
+
+def _of_jobs(spec: _Spec) -> Iterator[tuple[str, int, int]]:
+    in_all = 0
+    for task in _objects(spec.get("tasks")):
+        job = _object(task.get("spec")).get("job")
+        if not job:
+            continue
+        values, depth = job_values(job)
+        field = f"tasks[{shown_name(str(task.get('name', '')))}].spec.job"
+        yield field, values, JOB_VALUES
+        yield f"{field} (levels)", depth, JOB_DEPTH
+        in_all += values
+        yield "tasks.spec.job", in_all, ENTRIES_IN_ALL
 
 
 def _below(spec: _Spec) -> Iterator[tuple[str, int]]:

@@ -50,6 +50,12 @@ class PipeFile(ApiModel):
     key: Name | None = Field(None, description="Name under which templates find it in .Pipes.")
 
 
+def _between(field: str) -> dict[str, JsonValue]:
+    """Return the schema extension that bounds a number of a Job task."""
+    least, most = bounds.JOB_NUMBERS[field]
+    return {"format": "int32", "minimum": least, "maximum": most}
+
+
 _WINS = "It wins over that of the podTemplate."
 
 
@@ -105,12 +111,12 @@ class JobSpec(ApiModel):
     backoff_limit: int | None = Field(
         None,
         description="How many times a pod that failed is replaced by another one; 0 if absent.",
-        json_schema_extra={"format": "int32", "minimum": 0, "maximum": 1000},
+        json_schema_extra=_between("backoffLimit"),
     )
     active_deadline_seconds: int | None = Field(
         None,
         description="Seconds after which Kubernetes ends the Job, which has then failed.",
-        json_schema_extra={"format": "int64", "minimum": 1, "maximum": 2**31 - 1},
+        json_schema_extra=_between("activeDeadlineSeconds"),
     )
     pod_template: Text | None = Field(
         None,
@@ -120,7 +126,7 @@ class JobSpec(ApiModel):
     keep: int | None = Field(
         None,
         description="How many Jobs stay of former runs, and of this one; 1 if absent.",
-        json_schema_extra={"format": "int32", "minimum": 1, "maximum": bounds.JOBS_KEPT},
+        json_schema_extra=_between("keep"),
     )
 
 

@@ -13,9 +13,10 @@ from gotemplate import TemplateError
 from kudo.api import Instance, InstanceSpec, JsonObject, ObjectMeta, OperatorVersion, Task
 from kudo.api.problems import InvalidInput, KudoError, shown_name
 from kudo.api.task_kinds import FatalTaskError, check_task, kind_of
+from kudo.api.task_kinds.job import is_script
 from kudo.api.task_kinds.kind import Shown
 from kudo.parameters.sources import parse_parameter_file
-from kudo.tasks.job import JobNames, job_object, rendered_job
+from kudo.tasks.job import JobError, JobNames, job_object, rendered_job
 from kudo.tasks.kudo_operator import child_of, manifest
 from kudo.tasks.pipe import read_pod
 from kudo.tasks.rendering import DocumentError, Engine, read_objects, render, variables
@@ -144,6 +145,9 @@ class _TaskPreview:
         """Return the Job of the task, as a run would make it."""
         at, fields = self.position, self.task.spec.job
         templates = self.version.spec.templates or {}
+        names = JobNames(
+            self.instance.metadata.name, _RUN, at.plan, at.phase, at.step, self.task.name
+        )
         parts = rendered_job(
             self.task.name,
             {} if fields is None else fields.to_wire(),
@@ -151,11 +155,12 @@ class _TaskPreview:
             self.values,
             engine=Engine.full(),
         )
-        rendered = next(filter(None, parts))
-        names = JobNames(
-            self.instance.metadata.name, _RUN, at.plan, at.phase, at.step, self.task.name
-        )
-        return job_object(rendered, names)
+        try:
+            return job_object(next(filter(None, parts)), names)
+        except JobError as error:
+            if not error.file or error.file not in templates:
+                raise
+            raise self._not_rendered(error.file, templates[error.file], error) from error
 
     def child(self) -> JsonObject:
         """Return the Instance that the task describes."""
@@ -196,13 +201,16 @@ class _TaskPreview:
         try:
             return render(template, templates[template], self.values)
         except FatalTaskError as error:
-            cause = error.__cause__
-            line = cause.line if isinstance(cause, TemplateError) else 0
-            place = f"templates/{template}:{line}" if line else f"templates/{template}"
-            lines = [f"{place}: {error}", f"in {self.position}"]
-            if line:
-                lines.insert(1, _quoted("template line", templates[template], line))
-            raise PreviewError("\n  ".join(lines)) from error
+            raise self._not_rendered(template, templates[template], error) from error
+
+    def _not_rendered(self, name: str, text: str, error: FatalTaskError) -> PreviewError:
+        cause = error.__cause__
+        line = cause.line if isinstance(cause, TemplateError) else 0
+        file = name if is_script(name) else f"templates/{name}"
+        lines = [f"{file}:{line}: {error}" if line else f"{file}: {error}", f"in {self.position}"]
+        if line:
+            lines.insert(1, _quoted("template line", text, line))
+        return PreviewError("\n  ".join(lines))
 
     def _unreadable(self, template: str, text: str, error: DocumentError) -> str:
         source = (self.version.spec.templates or {})[template]

@@ -14,7 +14,7 @@ import orjson
 from kudo.api import JsonObject
 from kudo.api.problems import InvalidInput, shown_name
 from kudo.api.task_kinds import FatalTaskError
-from kudo.api.task_kinds.job import is_template, texts_of
+from kudo.api.task_kinds.job import templates_in, texts_of
 from kudo.jobs.position import position
 from kudo.parameters.sources import parse_parameter_file
 from kudo.parameters.template import RawParameter
@@ -73,7 +73,7 @@ class Request:
     @property
     def number(self) -> int:
         """How many templates are rendered."""
-        return len(self.resources) + sum(is_template(text) for _, text in texts_of(self.job))
+        return len(self.resources) + sum(1 for _ in templates_in(self.job or {}))
 
     def encode(self) -> bytes:
         return orjson.dumps(

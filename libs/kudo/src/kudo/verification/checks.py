@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Set
 from dataclasses import replace
 from typing import Final
 
+from kudo.api.task_kinds.job import is_script
 from kudo.packages.files import OPERATOR_FILE
 from kudo.packages.model import Package
 from kudo.packages.reader import is_template, template_name
@@ -11,7 +12,7 @@ from kudo.packages.source import source_of
 from kudo.verification import fields, limits, operator, parameters, storage, templates
 from kudo.verification.finding import Finding
 from kudo.verification.operator import steps_of
-from kudo.verification.rendered import kinds, objects, rendering
+from kudo.verification.rendered import jobs, kinds, objects, rendering
 from kudo.verification.rendered.rendering import Rendering
 
 Check = Callable[[Package], Iterable[Finding]]
@@ -62,6 +63,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     templates.conditions_depend_on_values,
     templates.tasks_name_defined_templates,
     templates.templates_are_used,
+    templates.scripts_are_used,
     operator.keys_are_unique,
     operator.artifacts_can_be_named,
 )
@@ -84,6 +86,9 @@ RENDERED_CHECKS: Final[tuple[RenderedCheck, ...]] = (
     objects.kinds_are_defined_before,
     objects.objects_are_not_too_many,
     objects.keys_of_objects_are_unique,
+    jobs.jobs_can_be_made,
+    jobs.pods_are_not_refused_by_default,
+    jobs.fields_of_pods_are_kept,
 )
 """Checks of what the templates render to."""
 
@@ -106,7 +111,8 @@ def _judged(finding: Finding, reached: Set[str]) -> Finding:
     file = finding.place.file
     if finding.code == "PackageTooLarge":
         return finding
-    if finding.is_error and is_template(file) and template_name(file) not in reached:
+    name = template_name(file) if is_template(file) else file
+    if finding.is_error and (is_template(file) or is_script(file)) and name not in reached:
         return replace(finding, tolerated=True)
     return finding
 

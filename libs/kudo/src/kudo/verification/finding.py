@@ -184,6 +184,11 @@ def at_template(name: str, line: int = 0, column: int = 0) -> Place:
     return Place(path, line=line, column=column)
 
 
+def at_script(path: str, line: int = 0, column: int = 0) -> Place:
+    """Return a place in a script; line 0 is the file as a whole."""
+    return Place(path, line=line, column=column)
+
+
 OF_NEW_INSTANCES: Final = frozenset({"DeployPlanMissing"})
 """Codes of what an upgrade does not need, which runs another plan if there is one."""
 
@@ -237,8 +242,12 @@ CODES: Final[Mapping[str, str]] = {
     "PipeKeyDuplicate": "Pipe tasks of a plan have the same key.",
     "PlanEmpty": "A plan has no phases, so it does nothing.",
     "PlanUnknown": "A parameter triggers a plan that does not exist.",
+    "PodTemplateOverridden": "A Job task replaces a field of its podTemplate.",
+    "RefusedByDefault": "A pod would be refused by what Job tasks set unless they are told.",
     "RemovedAPIVersion": "An object is in an API version that Kubernetes no longer serves.",
-    "ResourceValidationError": "A pod of a Pipe task cannot hand its files on.",
+    "ResourceUnmarshalError": "The podTemplate of a Job task is no pod.",
+    "ResourceValidationError": "A pod of a Pipe task cannot hand its files on, or no Job be made.",
+    "ScriptUnused": "No task runs a script.",
     "StepEmpty": "A step has no tasks, so it does nothing.",
     "StrategyUnknown": "A strategy is neither serial nor parallel.",
     "TaskBuildError": "A task lacks what its kind needs.",
@@ -249,7 +258,7 @@ CODES: Final[Mapping[str, str]] = {
     "TemplateEmpty": "A template that a task applies is empty.",
     "TemplateFileName": "A file is a template, or is none, against its name or folder.",
     "TemplateInvalid": "The syntax of a template is wrong.",
-    "TemplateUnknown": "A task names a template that does not exist.",
+    "TemplateUnknown": "A task names a template or script that does not exist.",
     "TemplateUnused": "No task names a template.",
     "TerminationMessageNotShown": (
         "The annotation kudo.dev/show-termination-message has no effect as it is."

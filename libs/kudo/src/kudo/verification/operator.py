@@ -10,7 +10,7 @@ from kubeio.names import MAX_LABEL, MAX_SUBDOMAIN, is_subdomain
 from kudo.api import PipeFile, Plan, Step, default_instance_name
 from kudo.api.expressions import CONDITION
 from kudo.api.names import EXTENDED, PLAN_CLEANUP, PLAN_DEPLOY, operator_version_name
-from kudo.api.problems import shown_name
+from kudo.api.problems import path_text, shown_name
 from kudo.api.semver import precedence, read_version
 from kudo.api.task_kinds import FatalTaskError, check_task, kind_of
 from kudo.api.task_kinds.kind import Expression
@@ -174,7 +174,11 @@ def tasks_can_be_built(package: Package) -> Iterator[Finding]:
             check_task(task, as_written=True)
         except FatalTaskError as fault:
             make = error if task.name in used else tolerated
-            yield make(fault.reason, str(fault), at_task(task.name))
+            for path, text in kind_of(task).faults(task):
+                message = f"task {shown_name(task.name)}: {path_text(path)}: {text}"
+                yield make(fault.reason, message, at_task(task.name, "spec", *path))
+            if not any(True for _ in kind_of(task).faults(task)):
+                yield make(fault.reason, str(fault), at_task(task.name))
 
 
 def task_names_are_unique(package: Package) -> Iterator[Finding]:

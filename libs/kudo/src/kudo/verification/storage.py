@@ -66,7 +66,7 @@ def the_version_fits_into_etcd(package: Package) -> Iterator[Finding]:
 def _size(package: Package) -> int:
     """Return the bytes of the request that stores the OperatorVersion; 0 if it is surely small."""
     files = package.files.files
-    read = sum(len(text.encode()) for text in package.templates.values())
+    read = sum(len(text.encode()) for text in package.texts.values())
     read += len(files.get(OPERATOR_FILE, b"")) + len(files.get(PARAMETERS_FILE, b""))
     # Aliases make a value larger than its text.
     if read * _LONGEST_ESCAPE < MOST_BYTES and b"*" not in files.get(PARAMETERS_FILE, b""):
@@ -99,7 +99,7 @@ def _of_operator(package: Package) -> Iterator[_Bound]:
     yield "the number of tasks of all steps", tasks, bounds.STEP_TASKS_IN_ALL, of_all
     for name, plan in plans.items():
         yield from _of_plan(name, plan)
-    yield "the number of templates", len(package.templates), bounds.TEMPLATES, Place("templates")
+    yield "the number of templates", len(package.texts), bounds.TEMPLATES, Place("templates")
     for name, text in package.templates.items():
         yield _text("the template", text, bounds.TEMPLATE, at_template(name))
     in_all = Place(OPERATOR_FILE)

@@ -10,6 +10,7 @@ from gotemplate import Environment, TemplateError, nodes, parse_tree
 from kudo.api import Task
 from kudo.api.problems import shown
 from kudo.api.task_kinds import kind_of
+from kudo.api.task_kinds.job import is_script
 from kudo.api.task_kinds.kind import TemplateUse
 from kudo.packages.files import PARAMETERS_FILE
 from kudo.packages.model import Package, PackageParameter
@@ -23,6 +24,7 @@ from kudo.verification.finding import (
     Finding,
     Place,
     at_parameter,
+    at_script,
     at_task,
     at_template,
     did_you_mean,
@@ -201,7 +203,9 @@ def tasks_name_defined_templates(package: Package) -> Iterator[Finding]:
             if use.name not in package.texts and use.name not in reported:
                 reported.add(use.name)
                 message = f'{use.what} "{use.name}" required by {task.name} but is not defined'
-                suggestion = did_you_mean(use.name, package.templates)
+                is_file = use.what == "script"
+                close = filter(is_script, package.files.files) if is_file else package.templates
+                suggestion = did_you_mean(use.name, close)
                 place = at_task(task.name, "spec", *use.path)
                 yield error("TemplateUnknown", message, place, suggestion)
 
@@ -212,6 +216,17 @@ def templates_are_used(package: Package) -> Iterator[Finding]:
         if file not in used and file != package.operator.namespace_manifest:
             message = f'template "{file}" is not referenced from any task'
             yield warning("TemplateUnused", message, at_template(file), "name it in a task")
+
+
+def scripts_are_used(package: Package) -> Iterator[Finding]:
+    """A package without Job tasks may have a folder of this name for anything."""
+    used = {file for task in package.operator.tasks for file in templates_of(task)}
+    if not any(map(is_script, used)):
+        return
+    for path, _ in package.files.walk():
+        if is_script(path) and path not in used:
+            message = f'script "{path}" is not referenced from any task'
+            yield warning("ScriptUnused", message, at_script(path), "name it in a task")
 
 
 def templates_of(task: Task) -> Iterator[str]:
@@ -254,6 +269,8 @@ def _written(package: Package) -> Iterator[_Written]:
     for file, text in package.templates.items():
         what, in_errors = f"template {file}", f'template file "{file}"'
         yield _Written(file, text, what, in_errors, partial(at_template, file))
+    for path, text in package.scripts.items():
+        yield _Written(path, text, f"script {path}", f"script {path}", partial(at_script, path))
     for task in package.operator.tasks:
         for inline in kind_of(task).inline_templates(task):
             what = f"{inline.field} of task {task.name}"

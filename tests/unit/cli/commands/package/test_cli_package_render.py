@@ -215,3 +215,63 @@ def test_booleans_are_given_as_to_install(run: Cli, teapot: Path) -> None:
     assert [one.code for one in shown] == [0, 0, 0]
     assert len({one.out for one in shown}) == 1
     assert run(*render, "-p", "MILK=no").out != shown[0].out
+
+
+JOB_OPERATOR = """\
+name: teapot
+operatorVersion: 0.3.0
+kubernetesVersion: 1.22.0
+plans:
+  deploy:
+    steps:
+      - name: brew
+        job:
+          script: scripts/brew.sh
+          image: "{{ .Params.TEA }}:1"
+          args: ["{{ .PlanName }}"]
+"""
+
+
+@pytest.fixture
+def brewing(package: Path) -> Path:
+    """Return a package with a Job task."""
+    (package / "operator.yaml").write_text(JOB_OPERATOR)
+    (package / "params.yaml").write_text("parameters: [{name: TEA, default: mint}]\n")
+    (package / "scripts").mkdir()
+    (package / "scripts" / "brew.sh").write_text("set -eu\necho {{ .Params.TEA }} $(date)\n")
+    return package
+
+
+def test_a_job_is_shown_as_it_would_be_made(run: Cli, brewing: Path) -> None:
+    ran = run("package", "render", str(brewing), "-p", "TEA=sage")
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.startswith(
+        "---\n# plan deploy, phase main, step brew, task brew, template scripts/brew.sh\n"
+        "# the Job of a run; in another run the end of its name is another one\n"
+    )
+    job = yaml.safe_load(ran.out)
+    assert job["metadata"]["name"].startswith("teapot-instance-brew-")
+    [container] = job["spec"]["template"]["spec"]["containers"]
+    assert container["image"] == "sage:1"
+    script = "set -eu\necho sage $$(date)\n"
+    assert container["command"] == ["/bin/sh", "-c", script, "scripts/brew.sh", "deploy"]
+    assert run("package", "render", str(brewing), "-p", "TEA=sage").out == ran.out
+
+
+def test_an_error_of_a_job_names_its_field_or_the_line_of_its_script(
+    run: Cli, brewing: Path
+) -> None:
+    (brewing / "scripts" / "brew.sh").write_text("set -eu\necho {{ .Params.GONE }}\n")
+    ran = run("package", "render", str(brewing))
+    assert "scripts/brew.sh:2: error expanding template scripts/brew.sh: " in ran.err
+    assert "template line 2: echo {{ .Params.GONE }}" in ran.err
+    assert "in plan deploy, phase main, step brew, task brew" in ran.err
+    operator = JOB_OPERATOR.replace("{{ .PlanName }}", "{{ .Params.GONE }}")
+    (brewing / "operator.yaml").write_text(operator)
+    assert "error expanding task brew: job.args[0]: " in run("package", "render", str(brewing)).err
+
+
+def test_the_script_of_a_job_is_in_the_archive(run: Cli, brewing: Path, tmp_path: Path) -> None:
+    assert run("package", "create", str(brewing), "--destination", str(tmp_path)).code == 0
+    folder = run("package", "render", str(brewing))
+    assert run("package", "render", str(tmp_path / "teapot-0.3.0.tgz")).out == folder.out

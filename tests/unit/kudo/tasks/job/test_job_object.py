@@ -190,7 +190,7 @@ def test_the_pod_template_stays_as_it_is() -> None:
 
 
 def test_without_a_container_main_the_first_one_runs_the_program() -> None:
-    pod: PodTemplate = {"spec": {"containers": [{"name": "a"}, {"name": "b"}]}}
+    pod: PodTemplate = {"spec": {"containers": [{"name": "a"}, {"name": "b", "image": "j"}]}}
     first, second = pod_of({"command": ["x"], "image": "i"}, pod=pod)["containers"]
     assert first["command"] == ["x"]
     assert "command" not in second
@@ -214,7 +214,7 @@ def test_what_the_pod_template_allows_is_allowed() -> None:
             ],
         }
     }
-    spec = pod_of({}, pod=pod)
+    spec = pod_of({"image": "i"}, pod=pod)
     assert spec["automountServiceAccountToken"] is True
     assert spec["securityContext"] == {
         "runAsNonRoot": False,
@@ -239,7 +239,13 @@ def test_the_volume_for_tmp_has_a_name_of_its_own() -> None:
             "volumes": [{"name": "kudo-tmp", "configMap": {"name": "c"}}],
         }
     }
-    assert pod_of({}, pod=pod)["volumes"][1] == {"name": "kudo-tmp-2", "emptyDir": {}}
+    assert pod_of({"image": "i"}, pod=pod)["volumes"][1] == {"name": "kudo-tmp-2", "emptyDir": {}}
+
+
+def test_each_container_needs_an_image() -> None:
+    pod: PodTemplate = {"spec": {"containers": [{"name": "main"}, {"name": "proxy"}]}}
+    with pytest.raises(FatalTaskError, match="container proxy has no image"):
+        job({"image": "i"}, pod=pod)
 
 
 def test_a_mount_needs_its_volume() -> None:

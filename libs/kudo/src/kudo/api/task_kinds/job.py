@@ -34,6 +34,13 @@ def texts_of(value: object, path: Path = ()) -> Iterator[tuple[Path, str]]:
             yield from texts_of(item, (*path, number))
 
 
+def templates_in(job: JsonObject) -> Iterator[tuple[Path, str]]:
+    """Yield the texts of the fields of a task that are templates, with their paths."""
+    for path, text in texts_of(job):
+        if is_template(text) and path[0] not in FIXED:
+            yield path, text
+
+
 def is_template(text: str) -> bool:
     """Return whether a text depends on anything that is rendered."""
     return _ACTION in text
@@ -48,6 +55,11 @@ def job_faults(job: JsonObject, *, rendered: bool = False) -> Iterator[Fault]:
         job: `spec.job` of the task as JSON.
         rendered: Whether its texts are what templates rendered to.
     """
+    values, depth = bounds.job_values(job)
+    if values > bounds.JOB_VALUES or depth > bounds.JOB_DEPTH:
+        text = f"has more than {bounds.JOB_VALUES} values, or {bounds.JOB_DEPTH} in each other"
+        yield (), text
+        return
     yield from _program_faults(job)
     yield from _env_faults(job.get("env"))
     yield from _named_faults("volumes", "name", job.get("volumes"))
@@ -73,6 +85,9 @@ def _program_faults(job: JsonObject) -> Iterator[Fault]:
         yield ("image",), "is needed: the program runs in a container of it"
     if not isinstance(job.get("resources") or {}, Mapping):
         yield ("resources",), "is not a mapping"
+    for field, (least, most) in bounds.JOB_NUMBERS.items():
+        if not least <= job.get(field, least) <= most:
+            yield (field,), f"must be from {least} to {most}"
 
 
 def is_script(path: str) -> bool:

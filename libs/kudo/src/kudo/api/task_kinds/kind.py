@@ -293,6 +293,10 @@ class TaskKind:
         """Yield the problems of a task of a package, to which installing may add something."""
         return self.problems(task)
 
+    def faults(self, _task: TaskFields) -> Iterator[tuple[Path, str]]:
+        """Yield the problems that have a place: the path of a field in the spec, and what it is."""
+        return iter(())
+
     def installation_problems(self, _task: TaskFields) -> Iterator[str]:
         """Yield why KUDO 0.19 does not install a task, besides templates that are missing."""
         return iter(())

@@ -9,7 +9,7 @@ from kudo.api.expressions import CHECK_OF_ONE, CHECK_OF_SEVERAL
 from kudo.api.names import API_VERSION
 from kudo.api.problems import path_text
 from kudo.api.task_errors import FatalTaskError, TransientTaskError
-from kudo.api.task_kinds.job import FIXED, is_template, job_faults, texts_of
+from kudo.api.task_kinds.job import job_faults, templates_in
 from kudo.api.task_kinds.kind import (
     USE_DUMMY,
     Action,
@@ -17,6 +17,7 @@ from kudo.api.task_kinds.kind import (
     InlineTemplate,
     Needing,
     Parameters,
+    Path,
     Preview,
     Shown,
     TaskFields,
@@ -205,11 +206,15 @@ class Job(TaskKind):
     sole = "job"
 
     def problems(self, task: TaskFields) -> Iterator[str]:
+        for path, fault in self.faults(task):
+            yield f"job task '{task.name}': {path_text(path)}: {fault}"
+
+    def faults(self, task: TaskFields) -> Iterator[tuple[Path, str]]:
         if task.spec.job is None:
-            yield f"job task '{task.name}' has no job"
+            yield ("job",), "is needed: the program that runs"
             return
         for path, fault in job_faults(task.spec.job.to_wire()):
-            yield f"job task '{task.name}': {path_text(('job', *path))}: {fault}"
+            yield ("job", *path), fault
 
     def installation_problems(self, task: TaskFields) -> Iterator[str]:
         # KUDO 0.19 has no such tasks, so nothing that it takes is refused.
@@ -224,9 +229,8 @@ class Job(TaskKind):
 
     def inline_templates(self, task: TaskFields) -> Iterator[InlineTemplate]:
         fields = {} if task.spec.job is None else task.spec.job.to_wire()
-        for path, text in texts_of(fields):
-            if is_template(text) and path[0] not in FIXED:
-                yield InlineTemplate(("job", *path), text)
+        for path, text in templates_in(fields):
+            yield InlineTemplate(("job", *path), text)
 
     def add_needs(self, _: TaskFields, needs: Needing) -> None:
         needs.need("batch/v1", "Job", Action.RUN)
@@ -236,7 +240,8 @@ class Job(TaskKind):
     def shown(self, preview: Preview) -> Iterator[Shown]:
         job = preview.task.spec.job
         template = "" if job is None else job.script or job.pod_template or ""
-        yield Shown("apply", template, preview.job(), "a new Job for each run")
+        remark = "the Job of a run; in another run the end of its name is another one"
+        yield Shown("apply", template, preview.job(), remark)
 
     def listed(self, task: TaskFields) -> str:
         return next((use.name for use in self.templates(task)), "")

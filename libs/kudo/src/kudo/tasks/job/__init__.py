@@ -7,6 +7,6 @@ default, `job` makes the Job and its name. The reconciler creates it and waits f
 """
 
 from kudo.tasks.job.job import JobNames, job_object
-from kudo.tasks.job.texts import RenderedJob, rendered_job
+from kudo.tasks.job.texts import JobError, RenderedJob, rendered_job
 
-__all__ = ["JobNames", "RenderedJob", "job_object", "rendered_job"]
+__all__ = ["JobError", "JobNames", "RenderedJob", "job_object", "rendered_job"]

@@ -8,9 +8,8 @@ from typing import Final
 from kubeio.names import MAX_LABEL
 from kudo.api import JsonObject
 from kudo.api.names import LABEL_JOB_OF
-from kudo.api.task_kinds import FatalTaskError
 from kudo.tasks.job.pod import pod_spec
-from kudo.tasks.job.texts import RenderedJob
+from kudo.tasks.job.texts import JobError, RenderedJob
 
 _DIGITS: Final = 10
 _LABEL_DIGITS: Final = 32
@@ -55,11 +54,11 @@ def job_object(rendered: RenderedJob, names: JobNames) -> JsonObject:
     """Return the Job of a task, without what each object of a run has; `rendered` stays as it is.
 
     Raises:
-        FatalTaskError: the pod has a mount without its volume; reason ResourceValidationError.
+        JobError: a container has no image, or a mount no volume; reason ResourceValidationError.
     """
     job, pod = rendered["job"], rendered["pod"]
     spec = pod_spec(rendered)
-    _check_mounts(job, spec, names.task)
+    _check(job, spec, names.task)
     labels = {LABEL_JOB_OF: names.label}
     metadata = (pod.get("metadata") if pod else None) or {}
     template = {field: dict(metadata[field]) for field in _OF_PODS if metadata.get(field)}
@@ -82,10 +81,15 @@ def job_object(rendered: RenderedJob, names: JobNames) -> JsonObject:
     }
 
 
-def _check_mounts(job: JsonObject, spec: JsonObject, task: str) -> None:
+def _check(job: JsonObject, spec: JsonObject, task: str) -> None:
+    for container in spec["containers"]:
+        if not container.get("image"):
+            text = f"task {task}: job.image: container {container.get('name')} has no image"
+            raise JobError("ResourceValidationError", text, path=("image",))
     volumes = {volume.get("name") for volume in spec.get("volumes") or ()}
     for number, mount in enumerate(job.get("mounts") or ()):
         if mount["name"] not in volumes:
             place = f"task {task}: job.mounts[{number}].name"
             text = f"{place}: neither volumes nor the podTemplate has a volume of this name"
-            raise FatalTaskError("ResourceValidationError", text)
+            path = ("mounts", number, "name")
+            raise JobError("ResourceValidationError", text, path=path)

@@ -1,6 +1,7 @@
 """Renders the texts of a Job task: those of its fields, its script and its pod template."""
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Final, NotRequired, TypedDict
 
 from goyaml import Budget, YamlError, load
@@ -8,7 +9,7 @@ from kudo.api import JsonObject, bounds
 from kudo.api.problems import path_text, shown_name, text_fault
 from kudo.api.redaction import without_quotes
 from kudo.api.task_kinds import FatalTaskError
-from kudo.api.task_kinds.job import FIXED, is_template, job_faults, texts_of
+from kudo.api.task_kinds.job import job_faults, templates_in
 from kudo.api.task_kinds.kind import Path
 from kudo.tasks.rendering import Engine, integer_problem, render, render_named
 
@@ -18,6 +19,22 @@ POD_VALUES: Final = 20_000
 """Values in a pod template: the event loop of the reconciler works on all of them."""
 _LISTS: Final = ("containers", "initContainers", "volumes")
 _OF_CONTAINERS: Final = ("env", "volumeMounts")
+
+
+class JobError(FatalTaskError):
+    """A text of a Job task cannot be rendered, or no Job be made of what it renders to.
+
+    Attributes:
+        path: The field of `job` at fault.
+        file: The script or pod template that is, instead of a field; empty for a field.
+    """
+
+    def __init__(
+        self, reason: str, message: str, *, path: Path = (), file: str = "", limit: str = ""
+    ) -> None:
+        super().__init__(reason, message, limit=limit)
+        self.path = path
+        self.file = file
 
 
 class RenderedJob(TypedDict):
@@ -65,41 +82,44 @@ def rendered_job(
         expired: Asked now and then whether rendering has taken too long.
 
     Raises:
-        FatalTaskError: a text cannot be rendered, or gives what no Job can be made of. The message
-            names the task and the field.
+        JobError: a text cannot be rendered, or gives what no Job can be made of. The message names
+            the task and the field.
     """
     tell = begin or (lambda _: None)
     texts: dict[Path, str] = {}
     length = 0
-    for path, text in texts_of(job):
-        if not is_template(text) or path[0] in FIXED:
-            continue
+    for path, text in templates_in(job):
         field = path_text(("job", *path))
         tell(f"task {shown_name(task)}: {field}")
         what = f"task {shown_name(task)}: {field}"
-        texts[path] = render(field, text, values, what=what, engine=engine, expired=expired)
+        with _at(path=path):
+            texts[path] = render(field, text, values, what=what, engine=engine, expired=expired)
         length += len(texts[path])
         if length > RENDERED:
             reason = f"the texts of the task have more than {RENDERED} characters together"
-            raise _invalid(task, f"{field}: {reason}; use a ConfigMap", limit="output")
+            message = f"{field}: {reason}; use a ConfigMap"
+            raise _invalid(task, message, path=path, limit="output")
         yield None
     made = _replaced(job, texts, ())
     for path, fault in job_faults(made, rendered=True):
-        raise _invalid(task, f"{path_text(('job', *path))}: {fault}")
+        raise _invalid(task, f"{path_text(('job', *path))}: {fault}", path=path)
     script: str | None = None
     if job.get("script"):
         tell(f'script "{shown_name(job["script"])}"')
-        script = render_named(job["script"], templates, values, engine=engine, expired=expired)
+        file = job["script"]
+        with _at(file=file):
+            script = render_named(file, templates, values, engine=engine, expired=expired)
         if len(script.encode()) > bounds.SCRIPT:
             reason = f"it has more than {bounds.SCRIPT} bytes once it is rendered"
-            raise _invalid(task, f"{job['script']}: {reason}; make it shorter", limit="output")
+            raise _invalid(task, f"{file}: {reason}; make it shorter", file=file, limit="output")
         yield None
     pod: PodTemplate | None = None
     if job.get("podTemplate"):
-        name = job["podTemplate"]
-        tell(f'template "{shown_name(name)}"')
-        text = render_named(name, templates, values, engine=engine, expired=expired)
-        pod = read_pod_template(name, text, engine.budget)
+        file = job["podTemplate"]
+        tell(f'template "{shown_name(file)}"')
+        with _at(file=file):
+            text = render_named(file, templates, values, engine=engine, expired=expired)
+            pod = read_pod_template(file, text, engine.budget)
     yield {"job": made, "script": script, "pod": pod}
 
 
@@ -112,10 +132,19 @@ def _replaced(value: Any, texts: Mapping[Path, str], path: Path) -> Any:
     return texts.get(path, value)
 
 
-def _invalid(task: str, text: str, *, limit: str = "") -> FatalTaskError:
-    return FatalTaskError(
-        "ResourceValidationError", f"task {shown_name(task)}: {text}", limit=limit
-    )
+@contextmanager
+def _at(*, path: Path = (), file: str = "") -> Iterator[None]:
+    """Add to an error where it is."""
+    try:
+        yield
+    except FatalTaskError as error:
+        reason, cause = error.reason, error.__cause__
+        raise JobError(reason, str(error), path=path, file=file, limit=error.limit) from cause
+
+
+def _invalid(task: str, text: str, *, path: Path = (), file: str = "", limit: str = "") -> JobError:
+    message = f"task {shown_name(task)}: {text}"
+    return JobError("ResourceValidationError", message, path=path, file=file, limit=limit)
 
 
 def read_pod_template(name: str, text: str, budget: Budget) -> PodTemplate:

@@ -191,7 +191,11 @@ def documents_are_single(rendering: Rendering) -> Iterator[Finding]:
 
 def without_objects(package: Package) -> set[str]:
     """Return the templates that need not give objects."""
-    files = {task.spec.parameter_file or "" for task in package.operator.tasks}
+    tasks = package.operator.tasks
+    applied = {name for task in tasks for name in task.spec.resources or ()}
+    files = {task.spec.parameter_file or "" for task in tasks}
+    # The pod of a Job task is none: it has no name, and need not say that it is a pod.
+    files |= {task.spec.job.pod_template or "" for task in tasks if task.spec.job} - applied
     return {*files, package.operator.namespace_manifest}
 
 
@@ -273,17 +277,28 @@ def _text_fault(file: str, rendering: Rendering) -> FatalTaskError | None:
     return None
 
 
+def not_rendered(fault: FatalTaskError, message: str, place: Place) -> Finding:
+    """Return the finding of a template that cannot be rendered.
+
+    Args:
+        fault: What the engine says of it.
+        message: The same in the words of verification.
+        place: Where it stands.
+    """
+    cause = fault.__cause__
+    if isinstance(cause, TemplateError) and cause.message.startswith(_FAIL):
+        # It refuses the defaults on purpose, and an Instance may have other values.
+        advice = "a plan ends here unless the Instance has other values"
+        return warning(fault.reason, message, place, advice)
+    return error(fault.reason, message, place)
+
+
 def _finding(file: str, fault: FatalTaskError, rendering: Rendering) -> Finding:
     cause, text = fault.__cause__, str(fault)
     if isinstance(cause, TemplateError):
         message = text.removeprefix(f"error expanding template {file}: ")
         column = cause.column + 1 if cause.executing else 0
-        place = at_template(file, cause.line, column)
-        if cause.message.startswith(_FAIL):
-            # It refuses the defaults on purpose, and an Instance may have other values.
-            advice = "a plan ends here unless the Instance has other values"
-            return warning(fault.reason, message, place, advice)
-        return error(fault.reason, message, place)
+        return not_rendered(fault, message, at_template(file, cause.line, column))
     if fault.reason == "ResourceValidationError":
         return error(fault.reason, text, at_template(file))
     place = at_template(file)
