@@ -59,20 +59,38 @@ def evaluation_error(text: str, expression: str) -> tuple[str, str]:
         text: What the library says.
         expression: The expression.
     """
-    said = _CODE.sub("", _CODE.sub("", text.partition("\n")[0]))
+    said = _first_line(text)
     if _BUDGET in said:
         return ("takes too many steps",) * 2
     if match := _KEY.search(said):
         field = match[1].strip('"')
         fault = f"there is no field {field}"
-        known = re.search(rf"\b{re.escape(field)}(?!\w)", expression)
-        return fault, fault if known else "there is no such field"
+        return fault, fault if _is_said(field, expression) else "there is no such field"
     if match := _INDEX.search(said):
         return f"there is no item {match[1]} in a list of {match[2]}", "there is no such item"
     if match := _OVERLOAD.search(said):
         return (_no_overload(match[1], match[2]),) * 2
     public = _QUOTED.sub("a value", said).partition(":")[0]
     return f"cannot be evaluated: {said}", f"cannot be evaluated: {public}"
+
+
+def missing_key(text: str, expression: str) -> str:
+    """Return the key that no map has, if that is the error and the expression says it; else empty.
+
+    A key that was computed may be a secret.
+    """
+    match = _KEY.search(_first_line(text))
+    key = match[1].strip('"') if match else ""
+    return key if key and _is_said(key, expression) else ""
+
+
+def _first_line(text: str) -> str:
+    """Return what the library says, without its codes."""
+    return _CODE.sub("", _CODE.sub("", text.partition("\n")[0]))
+
+
+def _is_said(text: str, expression: str) -> bool:
+    return bool(re.search(rf"\b{re.escape(text)}(?!\w)", expression))
 
 
 def absent_name(text: str) -> str:
@@ -150,6 +168,7 @@ class Result:
         fault: Why there is none, in words; empty if there is one.
         public: The same without a value that the expression was given, which may be a secret.
         absent: The name without a value, if that is why.
+        missing: The key that a map does not have, if that is why and the expression says it.
         invalid: Whether the expression is at fault, and not a value that is missing so far: what it
             gives has another type, or it takes too many steps.
     """
@@ -158,6 +177,7 @@ class Result:
     fault: str = ""
     public: str = ""
     absent: str = ""
+    missing: str = ""
     invalid: bool = False
 
 
@@ -198,7 +218,13 @@ class Program:
         except (OverflowError, RecursionError, RuntimeError, TypeError, ValueError) as error:
             text = str(error)
         fault, public = evaluation_error(text, self.expression)
-        return Result(fault=fault, public=public, absent=absent_name(text), invalid=_BUDGET in text)
+        return Result(
+            fault=fault,
+            public=public,
+            absent=absent_name(text),
+            missing=missing_key(text, self.expression),
+            invalid=_BUDGET in text,
+        )
 
 
 def _but(wanted: Any, kind: Any) -> str:

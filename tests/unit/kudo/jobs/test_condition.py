@@ -17,7 +17,9 @@ PARAMETERS = (
 
 
 def answer(expression: str) -> bool | str:
-    request = condition.Request(expression, Inputs({"instance": {"name": "i"}}, PARAMETERS, ""))
+    outputs = {"dump": {"size": "12", "key": "s3cret-output"}, "a-b": {"c": ""}}
+    values = {"instance": {"name": "i"}, "outputs": outputs}
+    request = condition.Request(expression, Inputs(values, PARAMETERS, ""))
     return condition.decode_answer(condition.handle(request.encode()))
 
 
@@ -45,9 +47,38 @@ def test_a_condition_is_true_or_false_or_wrong_for_a_reason(
     assert answer(expression) == expected
 
 
+SKIPPED = "here: it runs in no earlier step, or was skipped; ask with"
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ("int(outputs.dump.size) > 10", True),
+        ('outputs["a-b"].c == ""', True),
+        ("has(outputs.dump) && !has(outputs.gone)", True),
+        ("'gone' in outputs", False),
+        ("outputs.dump.size > 10", "> does not work on string and int"),
+        ("outputs.gone.x == ''", f"there are no outputs of task gone {SKIPPED} has(outputs.gone)"),
+        (
+            "outputs['c-d'].x == ''",
+            f'there are no outputs of task c-d {SKIPPED} "c-d" in outputs',
+        ),
+        ("outputs.dump.gone == ''", "there is no field gone"),
+        ("params.GONE == '' && outputs.dump.size == '12'", "there is no field GONE"),
+        ("outputs[outputs.dump.key].x == ''", "there is no such field"),
+    ],
+)
+def test_a_condition_uses_outputs_and_says_how_to_ask_for_one_that_is_not_there(
+    expression: str, expected: bool | str
+) -> None:
+    assert answer(expression) == expected
+
+
 @pytest.mark.parametrize(
     "expression",
     [
+        "int(outputs.dump.key) > 1",
+        "outputs.dump[outputs.dump.key] == ''",
         *(f"{function}(params.TEXT) == {function}('1')" for function in ("int", "double", "uint")),
         *(f"{function}(params.TEXT) != {function}('1s')" for function in ("duration", "timestamp")),
         *("params.TEXT.matches('[')", "params.SIZES.all(a, int(a) > 1)", "params.TEXT + 1 == 2"),

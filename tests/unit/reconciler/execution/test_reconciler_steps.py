@@ -7,7 +7,7 @@ import pytest
 
 from kubeio.client import Client
 from kubeio.connection.config import ClusterConfig
-from kudo.api import ExecutionStatus, Instance, OperatorVersion, Phase, Plan, Step
+from kudo.api import ExecutionStatus, Instance, OperatorVersion, Phase, Plan, PlanStatus, Step
 from kudo.api.task_kinds import KINDS, FatalTaskError, TransientTaskError
 from kudo.plans.execution import StepRef, TaskOutcome
 from kudo_reconciler.common.errors import Outdated
@@ -83,6 +83,7 @@ class Bench:
             is_current=lambda: True,
             is_suspended=lambda: False,
             stored={name: TaskOutcome(name, S.COMPLETE) for name in recorded},
+            outputs={},
             tell=_told,
             takes_long=_takes_long,
             renderer=Renderer(Pool("kudo.jobs")),
@@ -101,6 +102,8 @@ class Bench:
 def _spec(kind: str) -> dict[str, object]:
     if kind == "Pipe":
         return {"pod": "p.yaml", "pipe": [{"file": "/out/a", "kind": "ConfigMap", "key": "a"}]}
+    if kind == "Job":
+        return {"job": {"command": ["x"], "image": "i"}}
     return {"resources": ["a.yaml"]} | ({"parameter": "ON"} if kind == "Toggle" else {})
 
 
@@ -235,3 +238,47 @@ async def test_a_fault_of_ours_ends_nothing_and_quotes_nothing(fault: Exception)
 async def test_an_instance_that_has_changed_is_not_a_result() -> None:
     with pytest.raises(Outdated):
         await Bench({"a": ("Apply", [Outdated()])}).attempt()
+
+
+def outputs_of(result: StepResult) -> dict[str, object]:
+    return {task.name: task.outputs for task in result.outcome.tasks}
+
+
+async def test_outputs_are_told_with_the_end_of_their_task_until_that_is_stored() -> None:
+    texts = {"size": "3"}
+    bench = Bench({"a": ("Job", [TaskResult(done=True, outputs=texts)]), "b": ("Apply", [DONE])})
+    first = await bench.attempt()
+    assert first.unfinished
+    assert outputs_of(first) == {"a": texts}
+    # The write failed since the Instance had changed: nothing is read again, and nothing is lost.
+    again = await bench.attempt()
+    assert outputs_of(again) == {"a": texts}
+    assert bench.script.seen == ["a"]
+    last = await bench.attempt(recorded=["a"])
+    assert outputs_of(last) == {"a": texts, "b": None}
+
+
+async def test_the_outputs_of_a_run_are_bounded_together() -> None:
+    def ends(size: int) -> list[TaskResult | Exception]:
+        return [TaskResult(done=True, outputs={"n": "x" * (size - 1)})]
+
+    # What is in the entry already counts; of a task that is tried again, the last texts count.
+    bench = Bench({"a": ("Job", ends(4000)), "b": ("Job", ends(4001))})
+    bench.memory.entry = PlanStatus.from_wire(
+        {
+            "name": "deploy",
+            "phases": [
+                {"name": "ph", "steps": [{"name": "st", "outputs": {"a": {"n": "y" * 9999}}}]},
+                {"name": "x", "steps": [{"name": "s", "outputs": {"t": {"n": "x" * 57_535}}}]},
+            ],
+        }
+    )
+    assert (await bench.attempt()).failure is None
+    result = await bench.attempt(recorded=["a"])
+    assert result.failure is not None
+    assert result.failure.reason == "OutputsInvalid"
+    assert str(result.failure) == (
+        "task b: the outputs of the run would have 65537 bytes together, more than 65536; write "
+        "less, or use a ConfigMap"
+    )
+    assert outputs_of(result) == {"a": {"n": "x" * 3999}, "b": None}

@@ -87,6 +87,7 @@ class Bench:
             tell=_told,
             takes_long=_takes_long,
             renderer=Renderer(Pool("kudo.jobs")),
+            outputs={},
             client=Client(ClusterConfig("http://127.0.0.1")),
         )
 

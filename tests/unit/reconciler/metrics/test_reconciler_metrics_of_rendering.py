@@ -42,6 +42,7 @@ def context(template: str, rendered: list[float]) -> TaskContext:
         takes_long=_takes_long,
         tell=untold,
         renderer=Renderer(Pool("kudo.jobs"), rendered.append),
+        outputs={},
         client=Client(ClusterConfig("http://127.0.0.1")),
     )
 

@@ -12,6 +12,7 @@ from pydantic.alias_generators import to_camel
 
 from kubeio.names import MAX_LABEL
 from kudo.api import bounds
+from kudo.api.names import OUTPUT_NAME
 from kudo.api.wire import JsonObject
 
 # Only the schemas enforce bounds: an object that is already stored can always be read.
@@ -31,6 +32,7 @@ AnyObject = Annotated[
     Mapping[str, object], Field(json_schema_extra={"x-kubernetes-preserve-unknown-fields": True})
 ]
 """A mapping of any content, such as a part of an object of Kubernetes, which is stored as it is."""
+OutputName = Annotated[str, Field(json_schema_extra={"pattern": f"^{OUTPUT_NAME}$"})]
 ParameterValue = Annotated[str, Field(json_schema_extra={"maxLength": bounds.VALUE})]
 TemplateText = Annotated[str, Field(json_schema_extra={"maxLength": bounds.TEMPLATE})]
 

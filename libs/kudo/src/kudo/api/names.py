@@ -27,6 +27,9 @@ LABEL_INSTANCE: Final = "kudo.dev/instance"
 LABEL_JOB_OF: Final = "kudo.dev/job-of"
 """Of the Job of a Job task, and of its pods: the task."""
 
+OUTPUT_NAME: Final = "[A-Za-z0-9_.-]{1,63}"
+"""The name of an output of a task, as a regular expression."""
+
 ANNOTATION_PLAN: Final = "kudo.dev/plan"
 ANNOTATION_PHASE: Final = "kudo.dev/phase"
 ANNOTATION_STEP: Final = "kudo.dev/step"

@@ -13,6 +13,7 @@ from kudo.api.base import (
     Duration,
     Name,
     ObjectReference,
+    OutputName,
     ParameterValue,
     TemplateText,
     Text,
@@ -20,7 +21,7 @@ from kudo.api.base import (
 )
 from kudo.api.fingerprints import fingerprint_of_object
 from kudo.api.names import API_VERSION
-from kudo.api.task_kinds import any_kind, kinds_with
+from kudo.api.task_kinds import any_kind, kind_of, kinds_with
 
 _NULLABLE: dict[str, JsonValue] = {"nullable": True}
 _TIMEOUT = (
@@ -31,8 +32,8 @@ _TIMEOUT = (
 
 _EXPRESSION: dict[str, JsonValue] = {"maxLength": bounds.EXPRESSION}
 _WHEN = (
-    "CEL over `params` and `instance` that decides, when its turn comes, whether it runs; where it "
-    "is false, it is skipped."
+    "CEL over `params`, `instance` and `outputs` that decides, when its turn comes, whether it "
+    "runs; where it is false, it is skipped."
 )
 
 
@@ -127,6 +128,13 @@ class JobSpec(ApiModel):
         None,
         description="How many Jobs stay of former runs, and of this one; 1 if absent.",
         json_schema_extra=_between("keep"),
+    )
+    outputs: tuple[OutputName, ...] | None = Field(
+        None,
+        description="Names of texts that the program hands on to later steps, which are no "
+        'secrets: it writes them as a JSON object, such as {"size": "3"}, to '
+        "/dev/termination-log.",
+        json_schema_extra=at_most(bounds.OUTPUTS),
     )
 
 
@@ -343,6 +351,12 @@ class OperatorVersion(ApiObject):
     def tasks(self) -> Mapping[str, Task]:
         """The tasks by name; of duplicates the first, as the original resolves them."""
         return {task.name: task for task in reversed(self.spec.tasks or ())}
+
+    @cached_property
+    def outputs(self) -> Mapping[str, tuple[str, ...]]:
+        """The names of the outputs of each task that declares some."""
+        declared = {name: tuple(kind_of(task).outputs(task)) for name, task in self.tasks.items()}
+        return {name: outputs for name, outputs in declared.items() if outputs}
 
     def parameter(self, name: str) -> Parameter | None:
         return self.declared.get(name)

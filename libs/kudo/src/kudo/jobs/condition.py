@@ -51,8 +51,7 @@ def handle(request: bytes) -> bytes:
     except (InvalidInput, NotCompiled) as error:
         return orjson.dumps(str(error))
     result = program.evaluate(values)
-    # A status is read by more people than the parameters of an Instance may be meant for.
-    return orjson.dumps(result.public or result.value)
+    return orjson.dumps(asked.inputs.fault(result, asked.expression) or result.value)
 
 
 def decode_answer(answer: bytes) -> bool | str:

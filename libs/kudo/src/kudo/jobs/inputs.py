@@ -1,10 +1,12 @@
 """What expressions see of an Instance: its parameters, and more by name. Of no job of its own."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from goyaml import Budget
+from kubecel import Result, is_name
 from kudo.parameters.template import RawParameter, expression_values
 
 
@@ -38,3 +40,20 @@ class Inputs:
             InvalidInput: a parameter cannot be read.
         """
         return {**self.values, "params": expression_values(self.parameters, Budget())}
+
+    def fault(self, result: Result, expression: str) -> str:
+        """Return why an expression has no value, for a status; empty if it has one.
+
+        A status is read by more people than the parameters of an Instance may be meant for.
+        """
+        task = result.missing
+        if not task or task in self.values.get("outputs", {}):
+            return result.public
+        quoted = re.escape(task)
+        if not re.search(rf"""\boutputs(\.{quoted}\b|\[["']{quoted}["']\])""", expression):
+            return result.public
+        question = f"has(outputs.{task})" if is_name(task) else f'"{task}" in outputs'
+        return (
+            f"there are no outputs of task {task} here: it runs in no earlier step, or was "
+            f"skipped; ask with {question}"
+        )

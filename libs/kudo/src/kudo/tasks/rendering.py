@@ -87,6 +87,13 @@ class Engine:
         return cls(_INLINE, Budget(goyaml.INLINE), _Count(), outputs_known)
 
 
+class OutputsUnknown(FatalTaskError):
+    """A template uses outputs of tasks where these are not known; it ends no run."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(OUTPUTS_UNKNOWN, message)
+
+
 class DocumentError(FatalTaskError):
     """A rendered document is not a Kubernetes object.
 
@@ -163,9 +170,23 @@ class Manifest:
 
 
 def variables(
-    instance: "Instance", version: "OperatorVersion", *, plan: str, phase: str, step: str
+    instance: "Instance",
+    version: "OperatorVersion",
+    *,
+    plan: str,
+    phase: str,
+    step: str,
+    outputs: Mapping[str, Mapping[str, str]] | None = None,
 ) -> Variables:
     """Return what templates of a task can refer to.
+
+    Args:
+        instance: The Instance.
+        version: Its OperatorVersion.
+        plan: The plan.
+        phase: Its phase.
+        step: The step of the task.
+        outputs: The outputs that the step sees; None outside of its run.
 
     Raises:
         FatalTaskError: the artifacts of the plan's Pipe tasks cannot be named, reason InvalidPlan.
@@ -181,7 +202,12 @@ def variables(
         "StepName": step,
         "Pipes": pipes(instance.metadata.name, plan, version),
     }
-    return Variables(fixed, raw_values(version.parameters, instance.parameters))
+    declares = bool(version.outputs)
+    if declares and outputs is not None:
+        # Only then: a package of KUDO 0.19 may print all that there is.
+        fixed["Outputs"] = outputs
+    parameters = raw_values(version.parameters, instance.parameters)
+    return Variables(fixed, parameters, outputs_known=not declares or outputs is not None)
 
 
 def render_objects(
@@ -253,8 +279,8 @@ def render(
         expired: Asked now and then whether rendering has taken too long.
 
     Raises:
-        FatalTaskError: with the template engine's error, which names line and column; reason
-            OutputsUnknown if it uses outputs that the engine does not have.
+        FatalTaskError: with the template engine's error, which names line and column.
+        OutputsUnknown: it uses outputs of tasks, and the engine has none.
     """
     environment = engine.environment if engine is not None else _FULL
     what = what or f"template {name}"
@@ -263,8 +289,7 @@ def render(
     try:
         template = environment.parse(name, text)
         if engine is not None and not engine.outputs_known and uses_outputs(template.tree):
-            text = f"{what} uses outputs of tasks, and only a run has them"
-            raise FatalTaskError(OUTPUTS_UNKNOWN, text)
+            raise OutputsUnknown(f"{what} uses outputs of tasks, and only a run has them")
         step = "rendering"
         return template.render(values, expired=expired)
     except TemplateError as error:

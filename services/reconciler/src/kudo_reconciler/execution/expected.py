@@ -124,4 +124,6 @@ def _task_contexts(
                 path = TaskPath(instance.key, plan_name, step.phase, step.step, task_name)
                 if task is None:
                     raise FatalTaskError("UnknownTaskName", f"missing task {path}")
-                yield RenderContext(instance, version, memory.uid, path, step, task, renderer)
+                yield RenderContext(
+                    instance, version, memory.uid, path, step, task, renderer, outputs=None
+                )

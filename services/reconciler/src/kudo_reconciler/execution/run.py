@@ -25,7 +25,6 @@ from kudo.plans.execution import (
     StepOutcome,
     StepRef,
     StepState,
-    TaskOutcome,
     adapt,
     after_attempt,
     after_interruption,
@@ -35,6 +34,7 @@ from kudo.plans.execution import (
     known_outcomes,
     next_limit,
     only_messages_differ,
+    outputs_before,
     record,
     runnable,
     status_of,
@@ -224,10 +224,9 @@ class PlanRunner:
         memory.entry = entry
         memory.steps.begin(ref, entry, self.clock.now())
         memory.states[ref] = replace(memory.states.get(ref, StepState()), in_flight=True)
-        stored = {outcome.name: outcome for outcome in known_outcomes(step_status(entry, ref))}
 
         async def attempt(operation: Operation[StepResult]) -> StepResult:
-            return await self._attempt(run, ref, stored, operation)
+            return await self._attempt(run, ref, entry, operation)
 
         memory.attempts[ref] = self.operations.start(key_of(run.instance), attempt)
 
@@ -235,11 +234,12 @@ class PlanRunner:
         self,
         run: Run,
         ref: StepRef,
-        stored: Mapping[str, TaskOutcome],
+        entry: PlanStatus,
         operation: Operation[StepResult],
     ) -> StepResult:
         """Attempt a step as the account of the run, if there is one."""
         began = self._now()
+        stored = {outcome.name: outcome for outcome in known_outcomes(step_status(entry, ref))}
         try:
             client = await self.accounts.acting(run.instance, run.memory.account)
         except TaskError as error:
@@ -256,6 +256,8 @@ class PlanRunner:
             is_current=run.is_current,
             is_suspended=run.is_suspended,
             stored=stored,
+            # Those of the steps before it are stored, and stay what they are.
+            outputs=outputs_before(run.plan, entry, ref),
             tell=run.tell,
             takes_long=operation.takes_long,
             renderer=self.renderer,

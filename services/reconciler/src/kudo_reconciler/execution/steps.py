@@ -58,7 +58,7 @@ class TaskRunner:
             NotLeading: this replica is not the leader any more.
         """
         if context.key in context.memory.finished:
-            return TaskResult(done=True)
+            return TaskResult(done=True, outputs=context.memory.outputs.get(context.key))
         try:
             check_task(context.task)
         except FatalTaskError as error:
@@ -73,6 +73,8 @@ class TaskRunner:
         except KubeError as error:
             raise TransientTaskError("TaskError", f"{error}") from error
         if result.done:
+            if result.outputs is not None:
+                context.memory.add_outputs(context.key, result.outputs)
             context.memory.finished.add(context.key)
             # One that applies nothing has rendered nothing.
             context.memory.rendered.setdefault(context.key, frozenset())
@@ -197,7 +199,7 @@ class StepRunner:
             text = fault_text(fault, "the task")
             return _of_task(TaskOutcome(name, S.IN_PROGRESS, text, began), faulty=True)
         if result.done:
-            return _of_task(TaskOutcome(name, S.COMPLETE, began=began))
+            return _of_task(TaskOutcome(name, S.COMPLETE, began=began, outputs=result.outputs))
         message = result.message or None
         outcome = TaskOutcome(name, S.IN_PROGRESS, message, began, awaits=result.awaits)
         return replace(_of_task(outcome, polled=result.polled), look_again=result.look_again)

@@ -17,6 +17,7 @@ from kudo.api import (
     Plan,
     PlanStatus,
     Task,
+    bounds,
 )
 from kudo.api.expressions import CONDITION, Scope
 from kudo.api.task_kinds import (
@@ -36,9 +37,12 @@ from kudo.parameters.types import is_container
 from kudo.plans.execution import (
     NO_LIMITS,
     Limits,
+    Outputs,
     StepRef,
     StepState,
     TaskOutcome,
+    size_of,
+    sizes_in_entry,
     step_of,
     steps_of,
 )
@@ -109,6 +113,8 @@ class RunMemory:
             time.
         digests: Digests of what tasks have applied; see `execution.applied`.
         job_uids: uids of the Jobs that Job tasks have created.
+        outputs: What tasks hand on to later steps, read by this process: a write that would have
+            stored it may have failed.
         seen: Objects that tasks applied or found: none of them is created again for an Instance
             that was deleted.
         healthy: uids of objects that were healthy: none of them is created again after a deletion.
@@ -147,6 +153,7 @@ class RunMemory:
     finished: set[TaskKey] = field(default_factory=set)
     digests: dict[TaskKey, str] = field(default_factory=dict)
     job_uids: dict[TaskKey, str] = field(default_factory=dict)
+    outputs: dict[TaskKey, Mapping[str, str]] = field(default_factory=dict)
     seen: set[ObjectKey] = field(default_factory=set)
     healthy: set[str] = field(default_factory=set)
     waiting: dict[str, WaitingObject] = field(default_factory=dict)
@@ -190,6 +197,23 @@ class RunMemory:
                 for name in step_of(plan, other).tasks:
                     self.rendered.setdefault((other, name), frozenset())
 
+    def add_outputs(self, key: TaskKey, outputs: Mapping[str, str]) -> None:
+        """Remember what a task hands on, which is stored with its end.
+
+        Raises:
+            FatalTaskError: the outputs of the run would be too large; reason OutputsInvalid.
+        """
+        others = {} if self.entry is None else sizes_in_entry(self.entry)
+        others |= {of: size_of(texts) for of, texts in self.outputs.items()}
+        size = sum(others.values()) - others.get(key, 0) + size_of(outputs)
+        if size > bounds.RUN_OUTPUTS:
+            text = (
+                f"task {key[1]}: the outputs of the run would have {size} bytes together, more "
+                f"than {bounds.RUN_OUTPUTS}; write less, or use a ConfigMap"
+            )
+            raise FatalTaskError("OutputsInvalid", text)
+        self.outputs[key] = outputs
+
     @property
     def is_backing_off(self) -> bool:
         """Whether a step has failed and is retried."""
@@ -200,10 +224,13 @@ Memories = dict[Key, RunMemory]
 """The memories of runs in progress, by Instance."""
 
 
-def inputs_of(instance: Instance, version: OperatorVersion, scope: Scope) -> Inputs:
-    """Return what all expressions of a run can use; `scope` says which names there are in all."""
+def inputs_of(
+    instance: Instance, version: OperatorVersion, outputs: Outputs, scope: Scope
+) -> Inputs:
+    """Return what all expressions of a step can use; `scope` says which names there are in all."""
     parameters = raw_values(version.parameters, instance.parameters)
-    return Inputs({"instance": instance_value(instance)}, parameters, scope.hint)
+    values = {"instance": instance_value(instance), "outputs": outputs}
+    return Inputs(values, parameters, scope.hint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,6 +241,7 @@ class StepContext:
         is_current: Whether the Instance still names the run; checked right before each write.
         is_suspended: Whether the Instance is suspended; checked right before each write.
         stored: What is stored of the tasks that were tried, by name.
+        outputs: The outputs of tasks of earlier steps.
         tell: Writes an event.
         takes_long: Describes what the attempt does from now on; no worker waits for it any more.
         renderer: Renders the templates of all tenants.
@@ -233,6 +261,7 @@ class StepContext:
     is_current: Callable[[], bool]
     is_suspended: Callable[[], bool]
     stored: Mapping[str, TaskOutcome]
+    outputs: Outputs
     tell: Tell
     takes_long: Callable[[str], Awaitable[None]]
     renderer: Renderer
@@ -248,7 +277,8 @@ class StepContext:
             FatalTaskError: it cannot be evaluated, or exceeds a limit.
             TransientTaskError: no worker process was available.
         """
-        request = condition.Request(expression, inputs_of(self.instance, self.version, CONDITION))
+        inputs = inputs_of(self.instance, self.version, self.outputs, CONDITION)
+        request = condition.Request(expression, inputs)
         return await self.renderer.holds(request, self.instance.metadata.namespace)
 
     @property
@@ -290,6 +320,7 @@ class StepContext:
             tell=self.tell,
             takes_long=self.takes_long,
             renderer=self.renderer,
+            outputs=self.outputs,
             client=self.client,
             applied=self.applied(name),
             job_uid=self.job_uid(name),
@@ -316,6 +347,8 @@ class RenderContext:
         path: Where the task stands.
         ref: The step that it belongs to.
         renderer: Renders the templates of all tenants.
+        outputs: The outputs of tasks that its step sees; None where these are not known, so that
+            what uses some cannot be rendered.
     """
 
     instance: Instance
@@ -325,6 +358,7 @@ class RenderContext:
     ref: StepRef
     task: Task
     renderer: Renderer
+    outputs: Outputs | None
 
     @property
     def key(self) -> TaskKey:
@@ -342,9 +376,15 @@ class RenderContext:
         return self.instance.metadata.namespace
 
     def of_task(self, ref: StepRef, task: Task) -> "RenderContext":
-        """Return the same of another task of the plan."""
+        """Return the same of another task of the plan.
+
+        Which outputs another step will see is not known before all steps before it have ended.
+        """
         path = replace(self.path, phase=ref.phase, step=ref.step, task=task.name)
-        return RenderContext(self.instance, self.version, self.uid, path, ref, task, self.renderer)
+        outputs = self.outputs if ref == self.ref else None
+        return RenderContext(
+            self.instance, self.version, self.uid, path, ref, task, self.renderer, outputs
+        )
 
     def only_deletes(self) -> bool:
         """Return whether the task creates nothing; raises as `Kind.only_deletes` does."""
@@ -401,7 +441,7 @@ class RenderContext:
 
     def inputs(self, scope: Scope) -> Inputs:
         """Return what the expressions of the task can use besides objects."""
-        return inputs_of(self.instance, self.version, scope)
+        return inputs_of(self.instance, self.version, self.outputs or {}, scope)
 
     async def digest(self, obj: JsonObject, *, live: bool) -> bytes:
         """Return the digest of the content of a ConfigMap or Secret; see `Renderer.digest`."""
@@ -420,6 +460,7 @@ class RenderContext:
             plan=self.path.plan,
             phase=self.ref.phase,
             step=self.ref.step,
+            outputs=self.outputs,
         )
 
 
@@ -486,6 +527,7 @@ class TaskResult:
         look_again: Seconds after which it is attempted even if nothing it waits for has changed;
             None if an event or a poll comes.
         awaits: Digest of what it waits for, from `TaskContext.awaited`.
+        outputs: What a task that is done hands on to later steps; None if it declares nothing.
     """
 
     done: bool
@@ -493,3 +535,4 @@ class TaskResult:
     polled: bool = False
     look_again: float | None = None
     awaits: str = ""
+    outputs: Mapping[str, str] | None = None

@@ -65,6 +65,7 @@ RUN_REASONS: Final = (
     "OperatorChanged",
     "OperatorVersionChanged",
     "OperatorVersionNotFound",
+    "OutputsInvalid",
     "ParameterImmutable",
     "ParameterInvalid",
     "ParameterRequired",

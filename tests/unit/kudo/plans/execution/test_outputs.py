@@ -16,8 +16,8 @@ from kudo.plans.execution import (
     outputs_before,
     record,
     runnable,
-    size_in_entry,
     size_of,
+    sizes_in_entry,
     step_named,
     step_status,
     steps_before,
@@ -127,12 +127,13 @@ def test_outputs_are_recorded_with_the_end_of_their_task_and_stay() -> None:
         entry = record(entry, {ref: outcome}, LATER)
         assert (step_status(entry, ref).outputs or {})["a"] == {"size": "3"}
     assert step_status(entry, ref).outputs == {"a": {"size": "3"}, "b": {"n": "1"}}
+    assert sizes_in_entry(entry) == {(ref, "a"): 5, (ref, "b"): 2}
     assert step_status(entry, other).outputs is None
     stored = PlanStatus.from_wire(entry.to_wire())
     assert stored == entry
     assert adapt("deploy", plan_of("serial", ("serial", "abc")), stored).phases != entry.phases
     assert step_status(adapt("deploy", plan, stored), ref) == step_status(entry, ref)
-    assert size_in_entry(begin("deploy", plan, "v", LATER)) == 0
+    assert sizes_in_entry(begin("deploy", plan, "v", LATER)) == {}
 
 
 @pytest.mark.parametrize("status", [S.IN_PROGRESS, S.ERROR, S.FATAL_ERROR])
@@ -164,7 +165,7 @@ def test_the_plan_that_changed_longest_ago_loses_its_outputs_first() -> None:
     two = {name: entries[name] for name in ("new", "old")}
     assert bounded_outputs(two, None) is two
     kept = bounded_outputs(entries, "last")
-    assert [name for name, entry in kept.items() if size_in_entry(entry)] == ["new", "last"]
+    assert [name for name, entry in kept.items() if sizes_in_entry(entry)] == ["new", "last"]
     assert bounded_outputs(kept, "last") is kept
     # Nothing else of the entry changes.
     assert (
@@ -175,4 +176,4 @@ def test_the_plan_that_changed_longest_ago_loses_its_outputs_first() -> None:
     )
     status = InstanceStatus(plan_status={**entries}, last_run={"plan": "last", "uid": "u"})
     stored = with_entry(status, entries["last"]).plan_status or {}
-    assert [name for name, entry in stored.items() if size_in_entry(entry)] == ["new", "last"]
+    assert [name for name, entry in stored.items() if sizes_in_entry(entry)] == ["new", "last"]

@@ -1,22 +1,25 @@
 """What the fields of a Job task have to be, as templates and once they are rendered."""
 
 import posixpath
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from kudo.api import bounds
+from kudo.api.names import OUTPUT_NAME
 from kudo.api.problems import kind_of_value, shown_name, text_fault
 from kudo.api.task_kinds.kind import Path
 from kudo.api.wire import JsonObject
 
 SCRIPTS: Final = "scripts"
 """The folder of a package with the scripts of its tasks."""
-FIXED: Final = frozenset({"script", "podTemplate"})
-"""Fields that name files: no templates, since a file must be known before anything is rendered."""
+FIXED: Final = frozenset({"script", "podTemplate", "outputs"})
+"""Fields that are no templates: what they name must be known before anything is rendered."""
 SOURCES: Final = ("secretKeyRef", "configMapKeyRef")
 """Where the value of a variable can come from."""
 _ACTION: Final = "{{"
+_OUTPUT: Final = re.compile(OUTPUT_NAME)
 
 Fault = tuple[Path, str]
 """The path of a field in `job`, and what is wrong with it."""
@@ -65,6 +68,7 @@ def job_faults(job: JsonObject, *, rendered: bool = False) -> Iterator[Fault]:
     yield from _named_faults("volumes", "name", job.get("volumes"))
     yield from _named_faults("mounts", "mountPath", job.get("mounts"))
     yield from _mounted_faults(job)
+    yield from _output_faults(job.get("outputs"))
     length = 0 if rendered else sum(len(text) for _, text in texts_of(job))
     if length > bounds.JOB_TEXT:
         yield (), f"its texts have {length} characters together, more than {bounds.JOB_TEXT}"
@@ -151,6 +155,21 @@ def _mounted_faults(job: JsonObject) -> Iterator[Fault]:
             yield ("mounts", number), "needs a name, which is that of a volume"
         elif name not in volumes and not job.get("podTemplate"):
             yield ("mounts", number, "name"), "volumes has no volume of this name"
+
+
+def _output_faults(names: Any) -> Iterator[Fault]:
+    if not isinstance(names, list | tuple | None):
+        yield ("outputs",), f"is {kind_of_value(names)} and not a list"
+        return
+    seen = set[str]()
+    for number, name in enumerate(names or ()):
+        if not isinstance(name, str) or not _OUTPUT.fullmatch(name):
+            text = 'is no name: use at most 63 letters, digits, "_", "." and "-"'
+            yield ("outputs", number), text
+        elif name in seen:
+            yield ("outputs", number), "there is another one of the same"
+        else:
+            seen.add(name)
 
 
 def _mappings(items: Any) -> Iterator[tuple[int, Mapping[str, Any]]]:

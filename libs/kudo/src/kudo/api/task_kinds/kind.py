@@ -136,6 +136,8 @@ class JobFields(Protocol):
     def script(self) -> str | None: ...
     @property
     def pod_template(self) -> str | None: ...
+    @property
+    def outputs(self) -> Sequence[str] | None: ...
     def to_wire(self) -> JsonObject:
         """Return all fields as JSON."""
 
@@ -314,6 +316,10 @@ class TaskKind:
     def expressions(self, _task: TaskFields) -> Iterator[Expression]:
         """Yield the texts of the spec of a task that are expressions."""
         return iter(())
+
+    def outputs(self, _task: TaskFields) -> Sequence[str]:
+        """Return the names of the texts that a task hands on to later steps."""
+        return ()
 
     def switch(self, _task: TaskFields) -> str | None:
         """Return the parameter that has to be a boolean; empty if it is missing, None if none."""

@@ -1,7 +1,7 @@
 """The kinds of tasks: a class for each, and `KINDS`, which has one of each."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
@@ -226,6 +226,9 @@ class Job(TaskKind):
             yield TemplateUse(job.script, ("job", "script"))
         if job is not None and job.pod_template:
             yield TemplateUse(job.pod_template, ("job", "podTemplate"))
+
+    def outputs(self, task: TaskFields) -> Sequence[str]:
+        return () if task.spec.job is None else task.spec.job.outputs or ()
 
     def inline_templates(self, task: TaskFields) -> Iterator[InlineTemplate]:
         fields = {} if task.spec.job is None else task.spec.job.to_wire()

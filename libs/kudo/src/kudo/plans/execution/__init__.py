@@ -55,8 +55,8 @@ from kudo.plans.execution.outputs import (
     Outputs,
     bounded_outputs,
     outputs_before,
-    size_in_entry,
     size_of,
+    sizes_in_entry,
     steps_before,
 )
 from kudo.plans.execution.timeouts import Passing, next_limit, time_out
@@ -97,8 +97,8 @@ __all__ = [
     "phases_of",
     "record",
     "runnable",
-    "size_in_entry",
     "size_of",
+    "sizes_in_entry",
     "status_of",
     "step_named",
     "step_of",

@@ -53,13 +53,13 @@ def size_of(outputs: Mapping[str, str]) -> int:
     return sum(len(part.encode("utf-8", "replace")) for pair in outputs.items() for part in pair)
 
 
-def size_in_entry(entry: PlanStatus) -> int:
-    """Return the size of all outputs of a run."""
-    return sum(
-        size_of(texts)
-        for _, step in steps_of_entry(entry)
-        for texts in (step.outputs or {}).values()
-    )
+def sizes_in_entry(entry: PlanStatus) -> dict[tuple[StepRef, str], int]:
+    """Return the size of the outputs of each task of a run, by its step and name."""
+    return {
+        (ref, task): size_of(texts)
+        for ref, step in steps_of_entry(entry)
+        for task, texts in (step.outputs or {}).items()
+    }
 
 
 def bounded_outputs(
@@ -74,7 +74,8 @@ def bounded_outputs(
         entries: The entries, by plan.
         last: The plan of the last run, which keeps its outputs: it may be in progress.
     """
-    sizes = {name: size for name, entry in entries.items() if (size := size_in_entry(entry))}
+    all_sizes = {name: sum(sizes_in_entry(entry).values()) for name, entry in entries.items()}
+    sizes = {name: size for name, size in all_sizes.items() if size}
     room = bounds.INSTANCE_OUTPUTS - sum(sizes.values())
     if room >= 0:
         return entries
