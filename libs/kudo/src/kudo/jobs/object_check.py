@@ -72,7 +72,7 @@ def handle(request: bytes) -> bytes:
         values = {**inputs.read(), "objects": objects}
         if by_name:
             values["self"] = objects[0]
-        verdict = _verdict(expressions, values, inputs.hint)
+        verdict = _verdict(expressions, values, inputs)
     except _Invalid as error:
         verdict = Verdict("invalid", f"check.{error}")
     except InvalidInput as error:
@@ -95,11 +95,13 @@ class _Evaluation:
     """Evaluates compiled expressions over the same values.
 
     Attributes:
+        inputs: What the values are, besides the objects.
         faults: Why expressions have no value so far.
     """
 
     programs: Mapping[str, Program]
     values: Values
+    inputs: Inputs
     faults: list[str] = field(default_factory=list)
 
     def of(self, name: str) -> bool | str | None:
@@ -113,7 +115,7 @@ class _Evaluation:
         if result.invalid and name != _TEXT:
             raise _Invalid(f"{name} {result.public}")
         if result.public:
-            self.faults.append(f"{name}: {result.public}")
+            self.faults.append(f"{name}: {self.inputs.fault(result, program.expression)}")
         return result.value
 
     def told(self, otherwise: str) -> str:
@@ -122,8 +124,8 @@ class _Evaluation:
         return f"{said} ({'; '.join(self.faults)})" if self.faults else said
 
 
-def _verdict(expressions: Mapping[str, str], values: Mapping[str, Any], hint: str) -> Verdict:
-    env = environment(tuple(sorted(values)), hint)
+def _verdict(expressions: Mapping[str, str], values: Mapping[str, Any], inputs: Inputs) -> Verdict:
+    env = environment(tuple(sorted(values)), inputs.hint)
     programs: dict[str, Program] = {}
     for name, expression in expressions.items():
         position.tell(name)
@@ -131,7 +133,7 @@ def _verdict(expressions: Mapping[str, str], values: Mapping[str, Any], hint: st
             programs[name] = env.compile(expression, text=name == _TEXT)
         except NotCompiled as error:
             raise _Invalid(f"{name}: {error}") from None
-    evaluation = _Evaluation(programs, env.values(values))
+    evaluation = _Evaluation(programs, env.values(values), inputs)
     if evaluation.of("failure") is True:
         cut = one_line(expressions["failure"], _SHOWN)
         return Verdict("failed", evaluation.told(f"failure is true: {cut}"))

@@ -66,6 +66,7 @@ RUN_REASONS: Final = (
     "OperatorVersionChanged",
     "OperatorVersionNotFound",
     "OutputsInvalid",
+    "OutputsLost",
     "ParameterImmutable",
     "ParameterInvalid",
     "ParameterRequired",

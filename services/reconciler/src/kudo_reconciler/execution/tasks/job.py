@@ -34,6 +34,7 @@ from kudo_reconciler.common.keys import key_of
 from kudo_reconciler.execution.causes import Causes, WaitingObject
 from kudo_reconciler.execution.expected import Expected
 from kudo_reconciler.execution.task_context import RenderContext, TaskContext, TaskResult
+from kudo_reconciler.execution.tasks.job_outputs import read_outputs
 from kudo_reconciler.execution.tasks.parts import TaskParts
 from kudo_reconciler.execution.tasks.task_jobs import (
     TaskJobs,
@@ -281,7 +282,8 @@ class JobTask:
     async def _result_of(self, job: JsonObject, context: TaskContext) -> TaskResult:
         health = health_of(job)
         if health.healthy:
-            return TaskResult(done=True)
+            outputs = await read_outputs(job, _names(context).label, context)
+            return TaskResult(done=True, outputs=outputs)
         if health.state is State.FAILED:
             raise FatalTaskError("JobFailed", await self._failure(job, context))
         name = job["metadata"]["name"]
