@@ -79,9 +79,9 @@ class FakeApi:
         changes: Method and path of each write that was no dry run.
         dry_runs: Method and path of each request with `dryRun=All`.
         refusals: By method and plural or path, status code and message to answer with; the plural
-            of discovery is `discovery`, the method of a list also `LIST`.
+            of discovery is `discovery`, that of logs `pods/log`, the method of a list also `LIST`.
         only_namespaced: Plurals that may be listed in a namespace alone.
-        silent: Paths; what is written there is never answered.
+        silent: Paths; what is written there is never answered, nor is a log of a pod there.
         interrupts: Whether such a write interrupts this process, as ctrl-C does.
         plan: Plan that a write of an Instance schedules, as the mutating webhook would.
         runs: Plan and script of the next runs, one for each write of an Instance.
@@ -203,7 +203,7 @@ class FakeApi:
     def _handle(self, request: Request) -> Response | None:
         call = _Call.of(request)
         self._note(call)
-        if call.is_write and call.path in self.silent:
+        if (call.is_write or call.is_log) and call.path in self.silent:
             if self.interrupts:
                 interrupt()
             return None
@@ -234,7 +234,7 @@ class FakeApi:
                 raise StatusError(*_refusal(code, message))
         if call.text in self.texts:
             return Response(200, self.texts[call.text])
-        if call.request.path.endswith("/log"):
+        if call.is_log:
             raise StatusError(400, "BadRequest", "the container has no log")
         if call.plural in self.only_namespaced and "/namespaces/" not in call.request.path:
             raise StatusError(403, "Forbidden", f"{call.plural} is forbidden at the cluster scope")
@@ -330,7 +330,13 @@ class _Call:
         """Return the keys under which a test may refuse this request."""
         is_list = self.method == "GET" and self.path == self.plural
         listed = [("LIST", self.plural)] if is_list else []
+        if self.is_log:
+            return [(self.method, f"{self.plural}/log")]
         return [*listed, (self.method, self.plural), (self.method, self.path)]
+
+    @property
+    def is_log(self) -> bool:
+        return self.request.path.endswith("/log")
 
     @property
     def text(self) -> str:

@@ -28,6 +28,8 @@ COMMAND = Command(
     "events of these, and the services of KUDO. Nothing is changed, and no file is written;\n"
     "`kubectl kudo diagnostics collect` has the same findings, and the logs for a bug report.\n"
     "\n"
+    "If the cause is a container that has failed, the last lines of its log are shown.\n"
+    "\n"
     "What may not be read is told in one line. The exit code is 0 also if something is wrong.",
     examples=(
         ("What does the instance wait for?", "why web"),

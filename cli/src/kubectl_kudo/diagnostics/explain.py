@@ -5,17 +5,19 @@ It is a text for people, or data for programs.
 
 import asyncio
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
 from kubectl_kudo.diagnostics.causes import Explained, explained
 from kubectl_kudo.diagnostics.families import FamilyReader, Member, owners_of
-from kubectl_kudo.diagnostics.finding import Finding
+from kubectl_kudo.diagnostics.finding import Finding, name_of
 from kubectl_kudo.diagnostics.installation import FOLDER, read_services
 from kubectl_kudo.diagnostics.reading import Failure, Reader
 from kubectl_kudo.reading.instance_state import flags_of
 from kubectl_kudo.reading.inventory import Condition, Live, identity_of, read_live, read_record
+from kubectl_kudo.reading.log_ends import LogReader
+from kubectl_kudo.reading.plan_view import Explanation, capitalised
 from kubectl_kudo.reading.summary_line import is_settled
 from kubectl_kudo.session.arguments import Args
 from kubectl_kudo.session.blocks import Block, Mark, Prose, printable
@@ -47,6 +49,8 @@ _MOST_UNREAD: Final = 5
 _LIST: Final = re.compile(r"([a-z]+)list(\..*)?$")
 """The file of the objects of a kind, in a bundle."""
 _COMMAND: Final = re.compile(r"kubectl [^`]+")
+Logs = Mapping[str, Explanation]
+"""The ends of logs, by the names of Instances."""
 
 
 async def explain(session: Session, args: Args) -> None:
@@ -73,20 +77,23 @@ async def explain(session: Session, args: Args) -> None:
         ]
         total = len(instances)
     reader = Reader(session.client)
-    explanations = await _explained(session, reader, args.kudo_namespace, names[:MOST])
+    families, explanations = await _explained(session, reader, args.kudo_namespace, names[:MOST])
     unread = [failure for failure in reader.failures if not failure.absent]
     left_out = names[MOST:]
     if args.output:
         print(one(as_data(explanations, unread, left_out), args.output), end="")
     else:
-        show(*blocks_of(explanations, unread, left_out, namespace=session.namespace, total=total))
+        logs = await _logs(session, families, explanations)
+        namespace = session.namespace
+        show(*blocks_of(explanations, unread, left_out, logs, namespace=namespace, total=total))
 
 
 async def _explained(
     session: Session, reader: Reader, kudo: str, names: Sequence[str]
-) -> list[Explained]:
+) -> tuple[list[list[Member]], list[Explained]]:
+    """Return the Instances that could be read with all below them, and why they are as they are."""
     if not names:
-        return []
+        return [], []
     families, installation = await asyncio.gather(
         FamilyReader(reader, session.namespace, _KINDS).families(names),
         read_services(reader, kudo),
@@ -95,11 +102,28 @@ async def _explained(
         *(_recorded(reader, [m for m in family if m.instance]) for family in families)
     )
     now = datetime.now(UTC)
-    return [
-        explained(family, recorded, installation, now)
+    read = [
+        (family, explained(family, recorded, installation, now))
         for family, recorded in zip(families, records, strict=True)
         if family[0].instance is not None
     ]
+    return [family for family, _ in read], [instance for _, instance in read]
+
+
+async def _logs(
+    session: Session, families: Sequence[Sequence[Member]], instances: Sequence[Explained]
+) -> Logs:
+    """Return the end of the log of each pod that is a cause, by the name of the Instance."""
+    reader = LogReader(session.client)
+    logs: dict[str, Explanation] = {}
+    for family, instance in zip(families, instances, strict=True):
+        cause = instance.findings[0].subject if instance.findings else ""
+        pods = (pod for member in family for pod in member.pods)
+        pod = next((pod for pod in pods if cause == f"pod {name_of(pod)}"), None)
+        end = None if pod is None else await reader.of_pod(pod)
+        if end is not None:
+            logs[instance.name] = end
+    return logs
 
 
 async def _recorded(reader: Reader, family: Sequence[Member]) -> dict[str, tuple[Live, ...]]:
@@ -130,6 +154,7 @@ def blocks_of(
     explained: Sequence[Explained],
     unread: Sequence[Failure],
     left_out: Sequence[str],
+    logs: Logs,
     *,
     namespace: str,
     total: int,
@@ -140,10 +165,13 @@ def blocks_of(
         explained: The Instances.
         unread: What could not be read.
         left_out: Names of further Instances that are not ready.
+        logs: The ends of logs.
         namespace: The namespace.
         total: How many Instances it has, or were asked for.
     """
-    paragraphs: list[list[Block]] = [[*_of(instance)] for instance in explained]
+    paragraphs: list[list[Block]] = [
+        [*_of(instance, logs.get(instance.name))] for instance in explained
+    ]
     if not total:
         paragraphs.append([Prose(f"No instances in namespace {namespace}.")])
     elif not explained:
@@ -159,7 +187,7 @@ def blocks_of(
     return [block for paragraph in paragraphs for block in (Prose(), *paragraph)][1:]
 
 
-def _of(instance: Explained) -> Iterator[Prose]:
+def _of(instance: Explained, log: Explanation | None) -> Iterator[Prose]:
     if not instance.findings:
         yield Prose(instance.summary, mark=Mark.GOOD)
         yield Prose("Nothing looks wrong.")
@@ -170,6 +198,9 @@ def _of(instance: Explained) -> Iterator[Prose]:
     if advice := _advice(cause):
         yield Prose(f"Next: {advice}")
     yield Prose(f"Run: {_command(cause, instance)}", whole=True)
+    if log is not None:
+        yield Prose(capitalised(str(log)))
+        yield from (Prose(f"  {line}", most=1) for line in log.lines or ())
     if rest:
         yield Prose("Also:")
         yield from (Prose(f"  {_sentence(finding)}") for finding in rest[:_MOST])

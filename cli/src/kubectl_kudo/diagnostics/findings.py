@@ -18,7 +18,8 @@ from kubectl_kudo.diagnostics.finding import (
 )
 from kubectl_kudo.reading.explanations import waited_objects
 from kubectl_kudo.reading.instance_state import flags_of, is_suspended
-from kubectl_kudo.reading.runs import key_of, message_of
+from kubectl_kudo.reading.plan_view import shown_plan
+from kubectl_kudo.reading.runs import entries, key_of, message_of
 from kubectl_kudo.session.kinds import INSTANCES
 from kubectl_kudo.session.output import JsonObject
 from kubeio.resource import (
@@ -28,6 +29,7 @@ from kubeio.resource import (
     PERSISTENT_VOLUME_CLAIMS,
     STATEFUL_SETS,
 )
+from kudo.api.names import ANNOTATION_PLAN_UID, LABEL_JOB_OF
 from kudo.objects import finalizers
 from kudo.objects.api_errors import unreached_webhook
 
@@ -253,10 +255,13 @@ def of_objects(
             f"needs {reference.kind.kind} {reference.name}, which does not exist",
             "create it, or correct its name in the parameters",
         )
+    run = _shown_run(member)
+    jobs = [obj for obj in member.objects if obj["kind"] == JOBS.kind]
+    former = [job for job in jobs if _is_former(job, run)]
     done = {
-        str(obj["metadata"].get("uid"))
-        for obj in member.objects
-        if obj["kind"] == JOBS.kind and condition_of(obj.get("status") or {}, "Complete", "True")
+        str(job["metadata"].get("uid"))
+        for job in jobs
+        if job in former or condition_of(job.get("status") or {}, "Complete", "True")
     }
     # That a Job which has succeeded needed several pods is nothing wrong.
     pods = [pod for pod in member.pods if done.isdisjoint(owners_of(pod["metadata"]))]
@@ -269,10 +274,29 @@ def of_objects(
         held_up = held(obj["kind"], obj["metadata"])
         if held_up is not None:
             yield held_up
-        for finding in of_object(obj):
+        for finding in of_object(obj) if obj not in former else ():
             has_reason = _FAILED_CREATE in finding.text or obj["kind"] not in _CREATING
             text = finding.text + ("" if has_reason else _warning(member, obj))
             yield replace(finding, text=text, advice=_advice_on(text, member))
+
+
+def _shown_run(member: Member) -> str:
+    """Return the uid of the run that matters; empty if no plan ever ran."""
+    plan = shown_plan(member.instance) if member.instance is not None else None
+    entry = entries(member.instance or {}).get(plan or "") or {}
+    return str(entry.get("uid") or "")
+
+
+def _is_former(job: JsonObject, run: str) -> bool:
+    """Return whether a Job is what an earlier run of a Job task has left, as the last that failed.
+
+    Args:
+        job: The Job.
+        run: The uid of the run that matters.
+    """
+    metadata = job["metadata"]
+    of = (metadata.get("annotations") or {}).get(ANNOTATION_PLAN_UID)
+    return LABEL_JOB_OF in (metadata.get("labels") or {}) and of != run
 
 
 def _warning(member: Member, obj: JsonObject) -> str:

@@ -1,7 +1,7 @@
 """Explains what steps wait for: the last event of each object, and where a child Instance is.
 
-The objects are those that the message of a step names, in the words of `kudo.objects.health`. A
-status has no other record of them.
+The objects are those that the message of a step names, in the words of `kudo.objects.health` and
+of Job tasks. A status has no other record of them. Of what has failed, the end of the log is read.
 """
 
 import re
@@ -11,9 +11,18 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from kubectl_kudo.reading.events import time_of
+from kubectl_kudo.reading.log_ends import LogReader
 from kubectl_kudo.reading.outcome import progress
 from kubectl_kudo.reading.plan_view import Explanation, Explanations, is_pending, shown_plan
-from kubectl_kudo.reading.runs import COMPLETE, NEVER_RUN, PENDING, active, entries, status_of
+from kubectl_kudo.reading.runs import (
+    COMPLETE,
+    FATAL_ERROR,
+    NEVER_RUN,
+    PENDING,
+    active,
+    entries,
+    status_of,
+)
 from kubectl_kudo.session.blocks import printable
 from kubectl_kudo.session.output import JsonObject
 from kubectl_kudo.session.session import Session
@@ -41,7 +50,8 @@ _OTHER = (
     rf"\b(?P<kind>[A-Z][A-Za-z0-9]*) (?P<in>{_NAME})/(?P<name>{_NAME})"
     r"(?= is not healthy| has failed terminally| is being deleted)"
 )
-_NAMED = re.compile(f"{_QUOTED}|{_PLAIN}|{_OTHER}")
+_OF_TASK = rf"\bjob (?P<job>{_NAME})(?= failed: )"
+_NAMED = re.compile(f"{_QUOTED}|{_PLAIN}|{_OTHER}|{_OF_TASK}")
 _SEARCHED = 4096
 """Characters of a message that are searched; the reconciler writes no longer ones."""
 
@@ -63,6 +73,8 @@ def waited_objects(message: str) -> list[WaitedObject]:
             objects.append(WaitedObject(_KINDS[match["quoted"]], "", match["of"]))
         elif match["plain"]:
             objects.append(WaitedObject(_KINDS[match["plain"]], match["within"], match["called"]))
+        elif match["job"]:
+            objects.append(WaitedObject("Job", "", match["job"]))
         else:
             objects.append(WaitedObject(match["kind"], match["in"], match["name"]))
     # Events of a pod say more than those of the workload that made it.
@@ -85,12 +97,13 @@ _NO_MORE = "Error: "
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """A step that has not succeeded yet, by its dotted name, and its message."""
+    """A step that has not succeeded yet, by its dotted name; its message, and whether it failed."""
 
     phase: str
     step: str
     path: str
     message: str
+    failed: bool = False
 
 
 def waiting_steps(instance: JsonObject, plan: str) -> list[Waiting]:
@@ -99,7 +112,13 @@ def waiting_steps(instance: JsonObject, plan: str) -> list[Waiting]:
     if is_pending(instance, plan):
         return []
     return [
-        Waiting(str(phase.get("name")), str(step.get("name")), path, str(step["message"]))
+        Waiting(
+            str(phase.get("name")),
+            str(step.get("name")),
+            path,
+            str(step["message"]),
+            failed=status_of(step) == FATAL_ERROR,
+        )
         for phase in entry.get("phases") or []
         for step in phase.get("steps") or []
         if step.get("message") and status_of(step) not in _SETTLED
@@ -108,7 +127,11 @@ def waiting_steps(instance: JsonObject, plan: str) -> list[Waiting]:
 
 
 async def explanations(
-    session: Session, steps: Sequence[Waiting], *, children: bool = True
+    session: Session,
+    steps: Sequence[Waiting],
+    *,
+    children: bool = True,
+    logs: LogReader | None = None,
 ) -> Explanations:
     """Return what is known of the objects that steps wait for, by the dotted name of the step.
 
@@ -118,27 +141,46 @@ async def explanations(
         session: The connection.
         steps: The steps.
         children: Whether to tell the step that a child Instance is at.
+        logs: Reads the ends of the logs of steps that failed; None if they are not to be told.
     """
     result: dict[str, Sequence[Explanation]] = {}
     for step in steps:
-        parts = [part async for part in _of_message(session, step.message)]
+        parts = [part async for part in _of_step(session, step, logs)]
         lines = [line for is_child, line in parts if children or not is_child]
         if lines:
             result[step.path] = [line for line in lines if not line.minor] or lines
     return result
 
 
-async def _of_message(session: Session, message: str, depth: int = 1) -> AsyncIterator[_Part]:
-    for obj in waited_objects(message)[:_OBJECTS]:
+async def _of_step(
+    session: Session, step: Waiting, logs: LogReader | None, depth: int = 1
+) -> AsyncIterator[_Part]:
+    for obj in waited_objects(step.message)[:_OBJECTS]:
         try:
-            parts = _of_child if obj.kind == "Instance" else _of_object
-            async for part in parts(session, obj, depth):
+            if obj.kind == "Instance":
+                parts = _of_child(session, obj, logs, depth)
+            else:
+                parts = _of_object(session, obj)
+            async for part in parts:
                 yield part
         except KubeError:
-            continue
+            pass
+        end = await _end_of_log(session, obj, logs) if logs is not None and step.failed else None
+        if end is not None:
+            yield False, end
 
 
-async def _of_child(session: Session, obj: WaitedObject, depth: int) -> AsyncIterator[_Part]:
+async def _end_of_log(session: Session, obj: WaitedObject, logs: LogReader) -> Explanation | None:
+    """Return the end of the log of an object that has failed; None if it has none."""
+    namespace = obj.namespace or session.namespace
+    if obj.kind == "Job":
+        return await logs.of_job(namespace, obj.name)
+    return await logs.of_pod_named(namespace, obj.name) if obj.kind == "Pod" else None
+
+
+async def _of_child(
+    session: Session, obj: WaitedObject, logs: LogReader | None, depth: int
+) -> AsyncIterator[_Part]:
     child = await session.instance(obj.name)
     plan = None if child is None else shown_plan(child)
     if child is None or plan is None:
@@ -148,11 +190,11 @@ async def _of_child(session: Session, obj: WaitedObject, depth: int) -> AsyncIte
         at = progress(plan, entries(child).get(plan) or {})
         yield True, Explanation(f"Instance {obj.name}: {at}")
     for step in waiting_steps(child, plan)[:1] if depth < _GENERATIONS else ():
-        async for part in _of_message(session, step.message, depth + 1):
+        async for part in _of_step(session, step, logs, depth + 1):
             yield part
 
 
-async def _of_object(session: Session, obj: WaitedObject, _: int) -> AsyncIterator[_Part]:
+async def _of_object(session: Session, obj: WaitedObject) -> AsyncIterator[_Part]:
     namespace = obj.namespace or session.namespace
     event = await _last_event(session, obj.kind, namespace, obj.name)
     if event is not None:

@@ -40,11 +40,13 @@ class Explanation:
         text: One line.
         age: Such as `4s`; empty if it is unknown, or if it is so now.
         minor: Whether it tells nothing where others do: an event that is no Warning.
+        lines: The end of the log that the text is about; None if it is about no log.
     """
 
     text: str
     age: str = ""
     minor: bool = False
+    lines: tuple[str, ...] | None = None
 
     def __str__(self) -> str:
         return f"{self.text} ({self.age} ago)" if self.age else self.text

@@ -9,10 +9,12 @@ from collections import defaultdict
 
 from kubectl_kudo.reading.explanations import explanations, waiting_steps
 from kubectl_kudo.reading.instance_state import suspension
+from kubectl_kudo.reading.log_ends import LogReader
 from kubectl_kudo.reading.owned import Member, members_below
 from kubectl_kudo.reading.plan_view import (
     NOTHING_BELOW,
     Below,
+    Explanation,
     capitalised,
     headline,
     instance_node,
@@ -64,14 +66,18 @@ async def explained_steps(
     if plan is None:
         return {}
     steps = waiting_steps(instance, plan)
-    by_step = await explanations(session, steps, children=children)
+    logs = LogReader(session.client)
+    by_step = await explanations(session, steps, children=children, logs=logs)
     return {
-        (step.phase, step.step): [
-            Node(str(line), mark=None if line.minor else Mark.WARNING)
-            for line in by_step.get(step.path, ())
-        ]
-        for step in steps
+        (step.phase, step.step): [*map(_explained, by_step.get(step.path, ()))] for step in steps
     }
+
+
+def _explained(line: Explanation) -> Node:
+    """Return an explanation; of a log each line is cut to the width of a terminal."""
+    if line.lines is not None:
+        return Node(str(line), [Node(text, most=1) for text in line.lines])
+    return Node(str(line), mark=None if line.minor else Mark.WARNING)
 
 
 def family_node(member: Member, explained: Below = NOTHING_BELOW) -> Node:

@@ -2,13 +2,14 @@
 
 import asyncio
 import sys
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import aclosing
 from dataclasses import dataclass
 
 from kubectl_kudo.reading.events import warnings_of
 from kubectl_kudo.reading.explanations import Waiting, explanations, waiting_steps
 from kubectl_kudo.reading.instance_state import flags_of, is_deleting, is_suspended, see_why
+from kubectl_kudo.reading.log_ends import SECONDS, LogReader
 from kubectl_kudo.reading.outcome import (
     Outcome,
     State,
@@ -18,6 +19,7 @@ from kubectl_kudo.reading.outcome import (
     outcome_of_cancel,
     outcome_of_removal,
 )
+from kubectl_kudo.reading.plan_view import Explanation
 from kubectl_kudo.reading.run_progress import TimeLimits
 from kubectl_kudo.reading.runs import COMPLETE, active, entry_of, status_of
 from kubectl_kudo.screens.progress import Lines, Progress
@@ -25,7 +27,7 @@ from kubectl_kudo.session.errors import CliError, ExitCode
 from kubectl_kudo.session.kinds import INSTANCES
 from kubectl_kudo.session.output import JsonObject, talk
 from kubectl_kudo.session.session import Session
-from kubectl_kudo.session.terminal import continued, is_dumb
+from kubectl_kudo.session.terminal import continued, is_dumb, terminal_size
 from kubeio.backoff import Backoff
 from kubeio.client import Client
 from kubeio.errors import ConnectionLost, Gone, KubeError, ServerError, TooManyRequests
@@ -83,7 +85,7 @@ _TRANSIENT = (ConnectionLost, Gone, ServerError, TooManyRequests)
 _EXPLAIN_SECONDS = 5.0
 """Time between two looks at the objects that steps wait for."""
 _GIVE_UP_SECONDS = 5.0
-"""Time that the last of these looks may take, when the wait is over."""
+"""Time that the last of these looks may take, when the wait is over, beside that of logs."""
 _UNSEEN = Outcome(State.WAITING, "its state could not be read yet")
 OutcomeOf = Callable[[Target, JsonObject | None], Outcome]
 
@@ -109,6 +111,7 @@ async def wait_for(
     limit: int,
     progress: Progress,
     outcome_of: OutcomeOf = outcome_of,
+    logs: bool = True,
 ) -> End:
     """Return the Instance at the end of the run.
 
@@ -120,6 +123,7 @@ async def wait_for(
         limit: Seconds to wait; 0 for no limit.
         progress: Shows each state; the caller closes it.
         outcome_of: Decides when it is over.
+        logs: Whether the text of a failure has the ends of logs.
 
     Raises:
         CliError: the run failed; the text has its Warnings, and the events of what it waited for.
@@ -147,7 +151,7 @@ async def wait_for(
     if wait.outcome.state is State.FAILED:
         failure = wait.outcome.text
         warnings = await warnings_of(session, wait.instance, wait.target.uid, shown=failure)
-        explained = await wait.explanation(session)
+        explained = await wait.explanation(session, LogReader(session.client) if logs else None)
         advice = see_why(wait.target.key) if wait.instance is not None else ""
         text = _joined(continued(failure), warnings, explained, advice)
         raise CliError(text, code=ExitCode.PLAN_FAILED)
@@ -156,6 +160,19 @@ async def wait_for(
 
 def _joined(*texts: str) -> str:
     return "\n".join(filter(None, texts))
+
+
+def _lines_of(explained: Explanation) -> Iterator[str]:
+    """Yield an explanation as lines of an error; those of a log as wide as the terminal."""
+    yield f"  {explained}"
+    lines = [f"    {line}" for line in explained.lines or ()]
+    if lines and sys.stderr.isatty():
+        # Who waits in a pipe needs no rich.
+        from kubectl_kudo.session.screen import cut
+
+        columns, _ = terminal_size(sys.stderr)
+        lines = [cut(line, columns) for line in lines]
+    yield from lines
 
 
 @dataclass(slots=True)
@@ -203,16 +220,16 @@ class _Wait:
             await asyncio.sleep(_EXPLAIN_SECONDS)
             self.progress.explain(await explanations(session, self._waiting_steps()))
 
-    async def explanation(self, session: Session) -> str:
+    async def explanation(self, session: Session, logs: LogReader | None = None) -> str:
         """Return what the steps of the run waited for, as further lines of an error."""
         try:
-            async with asyncio.timeout(_GIVE_UP_SECONDS):
-                by_step = await explanations(session, self._waiting_steps())
+            async with asyncio.timeout(_GIVE_UP_SECONDS + (SECONDS if logs else 0)):
+                by_step = await explanations(session, self._waiting_steps(), logs=logs)
         except TimeoutError:
             return ""
         # Steps that wait for the same object have the same lines.
-        texts = dict.fromkeys(str(line) for lines in by_step.values() for line in lines)
-        return "\n".join(f"  {text}" for text in texts)
+        explained = dict.fromkeys(line for lines in by_step.values() for line in lines)
+        return "\n".join(text for line in explained for text in _lines_of(line))
 
     def _waiting_steps(self) -> list[Waiting]:
         if self.instance is None:

@@ -204,7 +204,8 @@ class Table:
 class Node:
     """A line of a tree, and the nodes below it.
 
-    `shown` and `mark` are as those of a `Cell`, `plain` and `drawn` as those of a `Column`.
+    `shown` and `mark` are as those of a `Cell`, `plain` and `drawn` as those of a `Column`, `most`
+    as that of a `Prose`.
     """
 
     text: str
@@ -213,6 +214,7 @@ class Node:
     mark: Mark | None = None
     plain: bool = True
     drawn: bool = True
+    most: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -182,15 +182,19 @@ def folded(text: str, width: int, mark: Mark | None = None, more: str = "") -> l
 
 
 class _Folded:
-    """A text that is wrapped to the width of its place."""
+    """A text that is wrapped to the width of its place, `most` lines of it if that is not 0."""
 
     def __init__(
-        self, text: str, mark: Mark | None = None, style: str = "", more: str = ""
+        self, text: str, mark: Mark | None = None, style: str = "", more: str = "", most: int = 0
     ) -> None:
         self._text, self._mark, self._style, self._more = text, mark, style, more
+        self._most = most
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        lines = folded(self._text, options.max_width, self._mark, self._more)
+        text, width = self._text, options.max_width
+        if self._most:
+            text = cut(word(text), self._most * (width - _INDENT))
+        lines = folded(text, width, self._mark, self._more)
         yield Text("\n").join(_text(line.text, self._style, line.mark) for line in lines)
 
 
@@ -221,10 +225,8 @@ def draw_blocks(blocks: Iterable[Block], stream: TextIO | CleanStream) -> None:
 def _drawn(block: Block, width: int) -> ConsoleRenderable:
     match block:
         case Prose():
-            text = word(block.text)
-            if block.most:
-                text = cut(text, block.most * (width - _INDENT))
-            return _Folded(text, block.mark, more="" if block.mark else " " * _INDENT)
+            more = "" if block.mark else " " * _INDENT
+            return _Folded(block.text, block.mark, more=more, most=block.most)
         case Table():
             return _table(block, width)
         case Tree():
@@ -249,7 +251,8 @@ def _branches(nodes: Sequence[Node]) -> list[Branch]:
     branches = []
     for node in nodes:
         if node.drawn:
-            branch = Branch(_Folded(node.shown or node.text, node.mark), guide_style=_ASIDE)
+            text = _Folded(node.shown or node.text, node.mark, most=node.most)
+            branch = Branch(text, guide_style=_ASIDE)
             branch.children = _branches(node.children)
             branches.append(branch)
     return branches

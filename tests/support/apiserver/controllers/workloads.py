@@ -180,9 +180,16 @@ class Workloads:
             "blockOwnerDeletion": True,
         }
         name, namespace = _pod_of(job)
+        of_template = template.get("metadata", {})
+        labels = {
+            **of_template.get("labels", {}),
+            "batch.kubernetes.io/job-name": metadata["name"],
+            "batch.kubernetes.io/controller-uid": metadata["uid"],
+        }
         pod = {
             "metadata": {
-                **template.get("metadata", {}),
+                **of_template,
+                "labels": labels,
                 "generateName": f"{metadata['name']}-",
                 "name": name,
                 "namespace": namespace,

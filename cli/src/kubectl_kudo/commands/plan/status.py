@@ -90,7 +90,13 @@ async def _wait(session: Session, instance: JsonObject) -> tuple[JsonObject, Cli
     keep = not sys.stdout.isatty()
     try:
         end = await wait_for(
-            session, target, limit=0, progress=progress, outcome_of=outcome_of_present
+            session,
+            target,
+            limit=0,
+            progress=progress,
+            outcome_of=outcome_of_present,
+            # The tree has them.
+            logs=False,
         )
     except CliError as error:
         # The tree of the failed run is printed before the error.
@@ -148,7 +154,8 @@ COMMAND = Command(
     ),
     required=("instance",),
     more="Other plans take a line each, and those that never ran one line together. Below a step\n"
-    "that waits stand the last events of the objects that it waits for.\n"
+    "that waits stand the last events of the objects that it waits for, and below one whose\n"
+    "Job or pod has failed the last lines of the log.\n"
     "\n"
     "With --wait the command ends when the plan does: with success on COMPLETE, with an\n"
     "error on FATAL_ERROR. Meanwhile each task that runs has a line: since when, how often\n"
