@@ -87,6 +87,16 @@ def _length(value: Any, schema: Json, _root: Json, path: str) -> Iterator[str]:
         yield f"{path}: minItems"
 
 
+def _minimum(value: Any, schema: Json, _root: Json, path: str) -> Iterator[str]:
+    if isinstance(value, int) and value < schema["minimum"]:
+        yield f"{path}: minimum"
+
+
+def _maximum(value: Any, schema: Json, _root: Json, path: str) -> Iterator[str]:
+    if isinstance(value, int) and value > schema["maximum"]:
+        yield f"{path}: maximum"
+
+
 def _reference(value: Any, schema: Json, root: Json, path: str) -> Iterator[str]:
     name = schema["$ref"].removeprefix("#/definitions/")
     yield from faults(value, root["definitions"][name], root, path)
@@ -100,6 +110,11 @@ def _all(value: Any, schema: Json, root: Json, path: str) -> Iterator[str]:
 def _one(value: Any, schema: Json, root: Json, path: str) -> Iterator[str]:
     if sum(_valid(value, one, root) for one in schema["oneOf"]) != 1:
         yield f"{path}: oneOf"
+
+
+def _any(value: Any, schema: Json, root: Json, path: str) -> Iterator[str]:
+    if not any(_valid(value, one, root) for one in schema["anyOf"]):
+        yield f"{path}: anyOf"
 
 
 def _if(value: Any, schema: Json, root: Json, path: str) -> Iterator[str]:
@@ -129,9 +144,12 @@ _KEYWORDS: Mapping[str, Callable[[Any, Json, Json, str], Iterator[str]]] = {
     "propertyNames": _names,
     "items": _items,
     "minItems": _length,
+    "minimum": _minimum,
+    "maximum": _maximum,
     "$ref": _reference,
     "allOf": _all,
     "oneOf": _one,
+    "anyOf": _any,
     "if": _if,
     "not": _not,
     "const": _const,

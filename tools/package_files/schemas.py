@@ -8,7 +8,7 @@ from typing import Final
 
 from pydantic import BaseModel
 
-from kudo.api import CheckSpec, JsonObject, PipeFile, Task, TaskSpec
+from kudo.api import CheckSpec, JobSpec, JsonObject, PipeFile, Task, TaskSpec
 from kudo.api.task_kinds import KINDS
 from kudo.api.task_kinds.kind import TaskKind
 from kudo.packages.fields import Shape
@@ -102,6 +102,9 @@ def _more(model: type[BaseModel]) -> JsonObject:
         return {"oneOf": [{"required": names} for names in held]}
     if model is CheckSpec:
         return {"oneOf": [{"required": ["name"]}, {"required": ["selector"]}]}
+    if model is JobSpec:
+        programs = [{"required": [field]} for field in ("script", "command", "podTemplate")]
+        return {"anyOf": programs, "not": {"required": ["script", "command"]}}
     if model is PipeFile:
         return {"oneOf": [{"required": ["file"]}, {"required": ["envFile"]}]}
     return {}

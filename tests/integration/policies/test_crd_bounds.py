@@ -58,6 +58,10 @@ def refers_to(**reference: str) -> Json:
     return found
 
 
+def job(**fields: Any) -> Json:
+    return {"name": "t", "kind": "Job", "spec": {"job": {"image": "i", **fields}}}
+
+
 def parameters(many: int) -> list[Json]:
     return [{"name": f"P{n}"} for n in range(many)]
 
@@ -67,6 +71,8 @@ TOO_LARGE: list[tuple[Resource, Json, str]] = [
     (VERSIONS, version(parameters=parameters(bounds.PARAMETERS + 1)), "spec.parameters"),
     (VERSIONS, version(templates={str(n): "" for n in range(1001)}), "spec.templates"),
     (VERSIONS, version(tasks=[{"name": "t"}] * 1001), "spec.tasks"),
+    (VERSIONS, version(tasks=[job(env=[{}] * 201)]), "spec.tasks[0].spec.job.env"),
+    (VERSIONS, version(tasks=[job(args=["a"] * 101)]), "spec.tasks[0].spec.job.args"),
     (VERSIONS, version(plans={str(n): {} for n in range(201)}), "spec.plans"),
     (VERSIONS, version(parameters=[{"name": "x" * 254}]), "spec.parameters[0].name"),
     (INSTANCES, instance(bounds.PARAMETERS + 1), "spec.parameters"),
@@ -104,6 +110,19 @@ async def test_what_is_as_large_as_it_may_be_is_taken(unguarded: World) -> None:
     )
     await create(unguarded, VERSIONS, whole, dry_run=True)
     await create(unguarded, INSTANCES, instance(bounds.PARAMETERS), dry_run=True)
+
+
+async def test_the_fields_of_a_job_are_stored_as_they_are(unguarded: World) -> None:
+    task = job(
+        command=["x"],
+        env=[{"name": "A", "valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}}}],
+        volumes=[{"name": "v", "csi": {"driver": "d", "volumeAttributes": {"a": "b"}}}],
+        mounts=[{"name": "v", "mountPath": "/v", "readOnly": True}],
+        resources={"limits": {"example.com/gpu": 1}},
+        backoffLimit=0,
+    )
+    stored = await create(unguarded, VERSIONS, version(tasks=[task]), dry_run=True)
+    assert stored["spec"]["tasks"] == [task]
 
 
 async def create(world: World, resource: Resource, obj: Json, *, dry_run: bool = False) -> Json:

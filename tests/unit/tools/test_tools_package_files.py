@@ -193,6 +193,16 @@ plans: {deploy: {phases: [{name: main, steps: [{name: app, tasks: [app]}]}]}}
         (", tasks: [app]", "", [".plans.deploy.phases[0].steps[0]: oneOf"]),
         ("tasks: [app]", "apply: [app.yaml]", []),
         ("tasks: [app]", "apply: {resource: [app.yaml]}", None),
+        ("tasks: [app]", "job: {script: scripts/a.sh, image: i}", []),
+        ("tasks: [app]", "job: {podTemplate: a.yaml, script: scripts/a.sh}", []),
+        ("tasks: [app]", "job: {image: i}", None),
+        ("tasks: [app]", "job: {script: scripts/a.sh, command: [x]}", None),
+        ("tasks: [app]", "job: {script: scripts/a.sh, imge: i}", None),
+        (
+            "Apply, spec: {resources: [app.yaml]}",
+            "Job, spec: {job: {command: [x], keep: 11}}",
+            None,
+        ),
         ("{name: app, tasks: [app]}", "{include: app}", []),
         (
             "phases: [{name: main, steps: [{name: app, tasks: [app]}]}]",
