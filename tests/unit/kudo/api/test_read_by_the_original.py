@@ -106,16 +106,14 @@ _NAMES: Final = {str: "string", bool: "boolean", int: "integer"}
 
 def faults_of_schema(schema: Json, expected: Type, path: str) -> list[str]:
     """Return where objects of a schema could have something that cannot be decoded."""
-    if isinstance(expected, type):
-        return [] if schema.get("type") == _NAMES[expected] else [f"{path} is no {expected}"]
     if isinstance(expected, list):
         items = schema.get("items")
-        return [f"{path} is no list"] if not items else faults_of_schema(items, *expected, path)
+        return faults_of_schema(items, expected[0], path) if items else [f"{path} is no list"]
+    if not isinstance(expected, dict):
+        return [] if schema.get("type") == _NAMES[expected] else [f"{path} is no {expected}"]
     if "*" in expected:
         values = schema.get("additionalProperties")
-        return (
-            [f"{path} is no map"] if not values else faults_of_schema(values, expected["*"], path)
-        )
+        return faults_of_schema(values, expected["*"], path) if values else [f"{path} is no map"]
     if schema.get("type") != "object":
         return [f"{path} is no object"]
     fields = {name.casefold(): field for name, field in expected.items()}
@@ -135,12 +133,12 @@ def decoded(value: Any, expected: Type, path: str = "") -> Any:
     """
     if value is None:
         return None
-    kind = expected if isinstance(expected, type) else type(expected)
+    kind = type(expected) if isinstance(expected, list | dict) else expected
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
         raise TypeError(f"{path}: {type(value)} is no {kind}")
     if isinstance(expected, list):
-        return [decoded(item, *expected, path) for item in value]
-    if isinstance(expected, type):
+        return [decoded(item, expected[0], path) for item in value]
+    if not isinstance(expected, dict):
         return value
     if "*" in expected:
         return {key: decoded(item, expected["*"], f"{path}.{key}") for key, item in value.items()}
