@@ -133,7 +133,7 @@ def decoded(value: Any, expected: Type, path: str = "") -> Any:
     """
     if value is None:
         return None
-    kind = type(expected) if isinstance(expected, list | dict) else expected
+    kind: Any = type(expected) if isinstance(expected, list | dict) else expected
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
         raise TypeError(f"{path}: {type(value)} is no {kind}")
     if isinstance(expected, list):
