@@ -371,3 +371,85 @@ def test_packages_without_outputs_see_no_such_variable() -> None:
         }
 
     passes(body, "admitted")
+
+
+# Orphans
+
+
+EXTRA = """\
+{{ if eq .Params.EXTRA "yes" }}
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: extra}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: extra}
+{{ end }}
+"""
+NAMED = "apiVersion: v1\nkind: %s\nmetadata: {name: '{{ .Outputs.dump.file }}'}\n"
+
+
+def on_record(life: Life) -> set[str]:
+    objects = life.cluster.server.storage.table(("kudo.dev", "inventories")).objects.values()
+    return {f"{item['kind']} {item['name']}" for obj in objects for item in obj["objects"]}
+
+
+@pytest.mark.parametrize(
+    ("kind", "orphans"),
+    [
+        # Of any other kind than its templates name, orphans are found as ever.
+        ("ConfigMap", ["Secret extra"]),
+        ("ServiceAccount", ["ConfigMap extra", "Secret extra"]),
+        ('{{ .Params.EXTRA | replace "yes" "no" | replace "no" "ConfigMap" }}', []),
+    ],
+    ids=["its-kind", "another-kind", "any-kind"],
+)
+def test_what_a_task_may_apply_that_uses_outputs_is_no_orphan_and_all_else_is(
+    kind: str, orphans: list[str]
+) -> None:
+    async def body(life: Life) -> None:
+        await begin(
+            life,
+            DUMP,
+            build.task("named", "Apply", "named.yaml"),
+            build.task("extra", "Apply", "extra.yaml"),
+            templates={"named.yaml": NAMED % kind, "extra.yaml": EXTRA},
+            parameters=[{"name": "EXTRA", "default": "yes"}],
+            deploy=build.serial(["dump"], ["named"], ["extra"]),
+        )
+        await complete(life, texts(file="a", bytes=""))
+        assert entry(life)["status"] == "COMPLETE"
+        await life.user.change("i", {"parameters": {"EXTRA": "no"}})
+        await asyncio.sleep(10)
+        await complete(life, texts(file="b", bytes=""))
+        assert entry(life)["status"] == "COMPLETE"
+        await asyncio.sleep(5)
+        stored = life.observed.instance("i") or {}
+        named = [f"{one['kind']} {one['name']}" for one in stored["status"].get("orphans", ())]
+        assert sorted(named) == orphans
+        # What the task applied with other outputs stays on record.
+        names = {entry.split()[1] for entry in on_record(life)}
+        assert names == {"a", "b", "extra"}
+
+    passes(body, "admitted")
+
+
+def test_an_object_that_outputs_decide_on_is_on_record_when_they_are_known() -> None:
+    async def body(life: Life) -> None:
+        name = '{{ if hasKey .Outputs "dump" }}after{{ else }}before{{ end }}'
+        config = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: '%s'}\n"
+        names = {"first": "first", "named": name, "last": "last"}
+        await begin(
+            life,
+            DUMP,
+            *(build.task(task, "Apply", f"{task}.yaml") for task in names),
+            templates={f"{task}.yaml": config % text for task, text in names.items()},
+            deploy=build.serial(["first"], ["dump"], ["named"], ["last"]),
+        )
+        assert on_record(life) == {"ConfigMap first", "ConfigMap last"}
+        await complete(life, texts(file="", bytes=""))
+        assert entry(life)["status"] == "COMPLETE"
+        assert on_record(life) == {"ConfigMap first", "ConfigMap after", "ConfigMap last"}
+
+    passes(body, "admitted")

@@ -297,13 +297,17 @@ class _Walk:
         return source.count("\n", 0, pos) + 1, pos - source.rfind("\n", 0, pos)
 
 
-_KIND: Final = re.compile(r"""(["'`])?\bkind\b["'`]?[ \t]*(:)?[ \t]*""")
-_LITERAL: Final = re.compile(r"""["']?([A-Za-z][A-Za-z0-9]*)["']?[ \t]*(?=[#,}\]\r\n]|$)""")
+# Both begin with what is searched for fast: a template may have a million characters.
+_KIND: Final = re.compile(r"""kind\b["'`]?[ \t]*(:)?[ \t]*""")
 _PRINTS_LINES: Final = re.compile(
-    r"^\{\{-?+\s*+(?!(?:if|else|end|range|with|define|block|template|break|continue)\b|/\*|\$\w+\s*:?=)",
-    re.MULTILINE,
+    r"\n\{\{-?+\s*+(?!(?:if|else|end|range|with|define|block|template|break|continue)\b"
+    r"|/\*|\$\w+\s*:?=)"
 )
 """An action at the beginning of a line that prints a value, which may be a whole document."""
+_LITERAL: Final = re.compile(r"""["']?([A-Za-z][A-Za-z0-9]*)["']?[ \t]*(?=[#,}\]\r\n]|$)""")
+_QUOTES: Final = frozenset("\"'`")
+_WORDS: Final = 2000
+"""How often the word `kind` is looked at in a template; of one that has it more often, any kind."""
 
 
 def kinds_named(text: str) -> frozenset[str] | None:
@@ -318,13 +322,18 @@ def kinds_named(text: str) -> frozenset[str] | None:
     Returns:
         The kinds; None for any kind, if one is an expression, or none is named.
     """
+    text = f"\n{text}"
+    if _PRINTS_LINES.search(text):
+        return None
     kinds: set[str] = set()
-    for match in _KIND.finditer(text):
-        quoted, colon = match.groups()
-        if not colon and not quoted:
-            continue  # a word of a comment, or a field of a value
+    for number, match in enumerate(_KIND.finditer(text)):
+        if number == _WORDS:
+            return None
+        before, colon = text[match.start() - 1], match[1]
+        if before.isalnum() or before == "_" or not (colon or before in _QUOTES):
+            continue  # a part of a word, a word of a comment, or a field of a value
         name = _LITERAL.match(text, match.end()) if colon else None
         if name is None:
             return None
         kinds |= {name[1], name[1].removesuffix("List")}
-    return frozenset(kinds) if kinds and not _PRINTS_LINES.search(text) else None
+    return frozenset(kinds) or None

@@ -134,10 +134,13 @@ class OrphanSearch:
 
     def candidates(
         self, record: Record, version: OperatorVersion, ended: Ended
-    ) -> frozenset[Place]:
-        """Return what the run may have made an orphan, and what was one before."""
-        left = self._candidates(record, version, ended)
-        return frozenset(entry.place for entry in left) - ended.rendered
+    ) -> dict[Place, str]:
+        """Return what the run may have made an orphan, and what was one before.
+
+        By place, this is the task that has applied it last.
+        """
+        left, rendered = self._candidates(record, version, ended), ended.rendered
+        return {entry.place: entry.task for entry in left if entry.place not in rendered}
 
     def may_leave(self, record: Record, version: OperatorVersion, ended: Ended) -> bool:
         """Return whether a run may have left something behind; nothing is read."""

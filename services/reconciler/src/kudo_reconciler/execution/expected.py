@@ -2,20 +2,31 @@
 
 The Inventory records the task that applied an object last, not which others would apply it:
 `deploy` and `update` often apply the same ones. So it is an orphan only if no plan applies it.
+
+What a task applies whose templates use outputs of other tasks is known in its run alone. So what
+it has applied, and objects of the kinds that its templates name, are taken for what it applies.
 """
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from kubeio.leader_election.elector import NotLeading
 from kubeio.resource import Resource
 from kudo.api import Instance
-from kudo.api.task_kinds import FatalTaskError, TaskError, TaskPath, TransientTaskError, check_task
+from kudo.api.task_kinds import (
+    FatalTaskError,
+    TaskError,
+    TaskPath,
+    TransientTaskError,
+    check_task,
+    templates_of,
+)
 from kudo.objects.inventory.record import Place
 from kudo.plans.execution import step_of, steps_of
-from kudo.tasks.rendering import Manifest
+from kudo.tasks.rendering import OUTPUTS_UNKNOWN, Manifest
+from kudo.tasks.usage import kinds_named
 from kudo_reconciler.common.concurrency import paced
 from kudo_reconciler.common.errors import described
 from kudo_reconciler.execution.rendering import Renderer
@@ -73,27 +84,36 @@ class EveryPlan:
     renderer: Renderer
 
     async def applied(
-        self, candidates: Collection[Place], instance: Instance, memory: RunMemory
+        self, candidates: Mapping[Place, str], instance: Instance, memory: RunMemory
     ) -> frozenset[Place]:
-        """Return those of the candidates that a task of any plan applies.
+        """Return those of the candidates that a task of any plan applies, or may apply.
 
         Args:
-            candidates: The objects that may be orphans.
+            candidates: The objects that may be orphans, with the task that is on record.
             instance: The Instance, with the parameters of its run.
             memory: The memory of the run, with its OperatorVersion.
 
         Raises:
             TaskError: a task cannot be rendered, or the OperatorVersion lacks it.
         """
-        undecided, namespace = set(candidates), instance.metadata.namespace
+        undecided, namespace = dict(candidates), instance.metadata.namespace
+        kinds, in_runs = KindsNamed(), set[str]()
         for context in _task_contexts(instance, memory, self.renderer):
             if not undecided:
                 break
+            if context.task.name in in_runs:
+                continue
             try:
                 # Only places are kept: the manifests of all plans at a time could fill the memory.
                 async for expected in paced(await self.expected.objects(context)):
-                    undecided.discard(place_of(expected.resource, namespace, expected.name))
-            except (TaskError, NotLeading):
+                    undecided.pop(place_of(expected.resource, namespace, expected.name), None)
+            except TaskError as error:
+                if error.reason != OUTPUTS_UNKNOWN:
+                    raise
+                in_runs.add(context.task.name)
+                async for place in paced(list(kinds.may_be_of(context, undecided))):
+                    del undecided[place]
+            except NotLeading:
                 raise
             except Exception as fault:
                 # A bug in rendering must not keep the run from its end: the caller takes a
@@ -105,7 +125,33 @@ class EveryPlan:
                 raise TransientTaskError("TaskRenderingError", text) from fault
             # A task that applies nothing awaits nothing, and there may be thousands of them.
             await asyncio.sleep(0)
-        return frozenset(candidates) - undecided
+        return frozenset(candidates) - undecided.keys()
+
+
+@dataclass(frozen=True, slots=True)
+class KindsNamed:
+    """The kinds of objects that templates name, by template: several steps may run a task."""
+
+    known: dict[str, frozenset[str] | None] = field(default_factory=dict)
+
+    def may_be_of(self, context: RenderContext, places: Mapping[Place, str]) -> Iterator[Place]:
+        """Yield the objects that a task has applied last, or that its templates may name."""
+        kinds = self.of(context)
+        for place, task in places.items():
+            if task == context.task.name or kinds is None or place.kind in kinds:
+                yield place
+
+    def of(self, context: RenderContext) -> frozenset[str] | None:
+        """Return the kinds that the templates of a task name; None for any kind."""
+        texts, named = context.version.spec.templates or {}, frozenset[str]()
+        for use in templates_of(context.task):
+            if use.name not in self.known:
+                self.known[use.name] = kinds_named(texts.get(use.name, ""))
+            kinds = self.known[use.name]
+            if kinds is None:
+                return None
+            named |= kinds
+        return named
 
 
 def _task_contexts(
