@@ -145,6 +145,31 @@ def test_tasks_of_every_kind_are_added_with_their_templates(run: Cli, teapot: Pa
     assert run("package", "render", "--plan", "all").code == 0
 
 
+JOB = ("package", "add", "task", "dump", "--kind", "Job", "--image", "mariadb")
+
+
+def test_a_job_is_added_with_its_script(run: Cli, teapot: Path) -> None:
+    assert run(*JOB, "--script", "dump.sh").code == 0
+    assert inserted(OPERATOR, (teapot / "operator.yaml").read_text()) == [
+        "- name: dump",
+        "  kind: Job",
+        "  spec:",
+        "    job:",
+        "      script: scripts/dump.sh",
+        "      image: mariadb",
+    ]
+    assert read(teapot).scripts == {"scripts/dump.sh": "set -eu\n"}
+    assert "scripts/dump.sh" in run("package", "list", "tasks", ".").out
+
+
+def test_a_script_that_is_there_stays(run: Cli, teapot: Path) -> None:
+    script = teapot / "scripts" / "sub" / "dump.sh"
+    script.parent.mkdir(parents=True)
+    script.write_text("mine\n")
+    assert run(*JOB, "--script", "scripts/sub/dump.sh").code == 0
+    assert read(teapot).scripts == {"scripts/sub/dump.sh": "mine\n"}
+
+
 def test_a_plan_is_added_behind_the_others(run: Cli, teapot: Path) -> None:
     argv = ("--step", "b=pot", "--step", "two/c=pot,pot", "--phase", "two=parallel")
     ran = run("package", "add", "plan", "brew", *argv, "--strategy", "parallel")
@@ -263,6 +288,9 @@ def test_the_package_is_found_from_the_folder_above_and_by_name(
         ),
         (["task", "a", "--kind", "KudoOperator"], "a task of kind KudoOperator needs --package"),
         (["task", "a", "--kind", "KudoOperator", "--package", "./no"], "no such file or directory"),
+        ([*JOB[2:]], "a task of kind Job needs --script and --image"),
+        ([*JOB[2:-2], "--script", "x"], "a task of kind Job needs --script and --image"),
+        ([*JOB[2:], "--script", "../x"], "is no file of the folder scripts/"),
         (["plan", "deploy", "--step", "a=pot"], 'plans has "deploy" already'),
         (["plan", "a"], "a plan needs a step"),
         (["plan", "a", "--step", "a=tea"], 'task "tea" in plan "a" is not defined'),
@@ -356,6 +384,18 @@ def test_a_pipe_is_asked_for_until_there_are_no_more(teapot: Path) -> None:
     code, _ = answered(teapot, ["package", "add", "task"], answers)
     assert code == 0
     assert [one.key for one in read(teapot).operator.tasks[1].spec.pipe or ()] == ["a", "b"]
+
+
+def test_a_job_is_asked_for_its_script_and_image(teapot: Path) -> None:
+    answers = [
+        *(("Task Name: ", "dump"), (KIND, "Job")),
+        *(("Script: ", "dump.sh"), ("Image: ", "mariadb")),
+    ]
+    code, _ = answered(teapot, ["package", "add", "task"], answers)
+    assert code == 0
+    job = read(teapot).operator.tasks[1].spec.job
+    assert job is not None
+    assert (job.script, job.image) == ("scripts/dump.sh", "mariadb")
 
 
 def test_a_plan_is_asked_for_phase_by_phase(teapot: Path) -> None:
