@@ -56,6 +56,8 @@ _INVENTORY = re.compile(r"\.[0-9a-f]{8}\.(\d+)$")
 _HASH = re.compile(r"\.[0-9a-f]{8}(?:[0-9a-f]{8})?(?=\.|$)")
 """In names of events: of a uid, or of what else tells them apart."""
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_OF_RUN = re.compile(r"-[0-9a-f]{10}\b")
+"""What ends the name of the Job of a Job task: another one in each run."""
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 
 State = Mapping[str, object]
@@ -72,6 +74,9 @@ def canonical(objects: Iterable[Json], namespace: str) -> dict[str, object]:
         else:
             name = _INVENTORY.sub(r".UID.\1", metadata["name"])
             name = name.replace(f"{namespace}-", "NAMESPACE-")  # of a cluster-scoped object
+            name = without_run(name)
+            while f"{obj['kind']}/{name}" in state:
+                name = f"{name}, another"
             state[f"{obj['kind']}/{name}"] = _plain(obj, namespace)
     state["pods"] = {"-".join(name.split("-")[:2]): count for name, count in pods.items() if count}
     return state
@@ -102,7 +107,7 @@ def _plain(value: object, namespace: str) -> object:
             return sorted(plain, key=repr) if all(isinstance(i, dict) for i in plain) else plain
         case str():
             text = _TIME.sub("TIME", _UUID.sub("UID", value)).replace(namespace, "NAMESPACE")
-            return _INVENTORY.sub(r".UID.\1", text)
+            return without_run(_INVENTORY.sub(r".UID.\1", text))
         case _:
             return value
 
@@ -187,10 +192,17 @@ def execution_of(job: Json) -> str:
     return str((job["metadata"].get("annotations") or {}).get(ANNOTATION_PLAN_UID, ""))
 
 
+def without_run(text: str) -> str:
+    """Return a text without what tells the Jobs of runs apart."""
+    return _OF_RUN.sub("-RUN", text)
+
+
 def event_texts(events: Iterable[Json], uid: str) -> list[str]:
     """Return the events of Instances as `name: message`, sorted; RUN is the uid of the run."""
     return sorted(
-        f"{_plain_name(event['metadata']['name'].replace(uid, 'RUN'))}: {event['message']}"
+        without_run(
+            f"{_plain_name(event['metadata']['name'].replace(uid, 'RUN'))}: {event['message']}"
+        )
         for event in events
         if event["involvedObject"]["kind"] == INSTANCES.kind
     )

@@ -1,13 +1,15 @@
 """The lives that namespaces of the matrix lead: plans of examples, one after another.
 
-There are four stories: that of one Instance of examples/lifecycle, that of a tree of three
-Instances of examples/parent-child, that of runs under control, and that of what an Instance owns.
+There are five stories: that of one Instance of examples/lifecycle, that of a tree of three
+Instances of examples/parent-child, that of runs under control, that of what an Instance owns, and
+that of Job tasks.
 Every life of a story is the same, so that the state after a stage can be compared with that of a
 life without faults. Each stage triggers one plan; at most one fault strikes in it, anywhere in the
 tree.
 """
 
 from tests.faults.cells.control import CONTROLLED
+from tests.faults.cells.jobs import JOBS
 from tests.faults.cells.owned import OWNED
 from tests.faults.cells.story import Place, Stage, Story
 
@@ -92,4 +94,5 @@ STORIES = (
     ),
     CONTROLLED,
     OWNED,
+    JOBS,
 )

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from kubeio.cache.informer import Informer
 from kubeio.cache.store import Delta
 from kubeio.client import Client
-from tests.faults.cells.oracle import execution_of
+from tests.faults.cells.oracle import execution_of, without_run
 from tests.support import instances
 from tests.support.build import Json
 from tests.support.cluster.resources import INSTANCES, JOBS
@@ -87,7 +87,7 @@ class View:
         replaced = delta.old is None or delta.old["metadata"]["uid"] != metadata["uid"]
         if delta.kind != "deleted" and replaced:
             key = (metadata["namespace"], execution_of(delta.object))
-            self._created[key][metadata["name"]] += 1
+            self._created[key][without_run(metadata["name"])] += 1
 
 
 def run_uid(instance: Json, plan: str) -> str:

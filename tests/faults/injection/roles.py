@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import orjson
 
-from kubeio.resource import EVENTS
+from kubeio.resource import EVENTS, JOBS
 from kudo.api.names import FINALIZER_CLEANUP
 from kudo_reconciler.common.keys import INSTANCES, INVENTORIES
 from tests.faults.injection.paths import Target, target_of
@@ -25,6 +25,7 @@ _VERBS = {
 }
 _OF_NAMESPACE = re.compile(r"(faults-[0-9a-z]+)-")
 _HASH = re.compile(r"[0-9a-f]{8}")
+_OF_RUN = re.compile(r"-[0-9a-f]{10}$")
 _TERMINAL = {"COMPLETE", "FATAL_ERROR"}
 _LEASES = "leases.coordination.k8s.io"
 
@@ -85,6 +86,9 @@ def _role(verb: str, target: Target, content: object) -> str:
     if target.resource == _LEASES:
         return "lease"
     name = target.name or _name(content)
+    if target.resource == JOBS.name:
+        # That of a Job task is another one in each run.
+        name = _OF_RUN.sub("-RUN", name)
     return _record(name, content) if target.resource == INVENTORIES.name else name
 
 

@@ -168,7 +168,8 @@ class Workloads:
 
     def _create_pod(self, seen: JsonObject) -> None:
         job = self.writer.storage.table(JOB.storage).objects.get(key_of(seen))
-        if job is None or job["metadata"]["uid"] != seen["metadata"]["uid"]:
+        if job is None or job["metadata"]["uid"] != seen["metadata"]["uid"] or job.get("status"):
+            # It is gone, or was restored after it had its pod.
             return
         metadata, template = job["metadata"], job["spec"]["template"]
         owner = {

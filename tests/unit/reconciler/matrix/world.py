@@ -22,13 +22,16 @@ from tests.faults.cells.view import View
 from tests.faults.injection.faults import Rules
 from tests.faults.injection.strikes import Strikes
 from tests.support.apiserver.cluster import MemoryCluster
+from tests.support.apiserver.controllers.workloads import Outcome
 from tests.support.apiserver.network.pausing import PausableLoop
 from tests.support.apiserver.network.transport import CONFIG
 from tests.support.apiserver.server import Request
 from tests.support.apiserver.storage import Storage, StorageName
 from tests.support.apiserver.writes.admission import Review
 from tests.support.instance_admission import RECONCILER, InstanceAdmission, addressed
+from tests.support.world.outcomes import outcome
 from tests.support.world.replica import Replica
+from tests.unit.reconciler.lives.job_promises import is_of_job_task
 from tests.unit.reconciler.lives.life import DEFINITIONS, CheckedAdmission, told
 from tests.unit.reconciler.lives.observed import Observed
 from tests.unit.reconciler.matrix.network import StruckNetwork, StruckTransport, Wire, apart
@@ -217,6 +220,8 @@ async def world_at(
     cluster = MemoryCluster.start(seed=moment.number, admission=admission, namespaces=())
     admission.storage = cluster.server.storage
     cluster.collector.delay = lambda: _COLLECTING_SECONDS
+    cluster.workloads.has_pod = is_of_job_task
+    cluster.workloads.outcome = lambda obj: outcome(obj) if is_of_job_task(obj) else Outcome()
     observed = Observed(cluster.server, admission, lawful=True)
     admission.broken = observed.broken
     later, rules = _Later(), Rules()

@@ -115,6 +115,7 @@ class RunMemory:
         job_uids: uids of the Jobs that Job tasks have created.
         outputs: What tasks hand on to later steps, read by this process: a write that would have
             stored it may have failed.
+        former_jobs: Jobs of former runs that Job tasks have still to delete.
         seen: Objects that tasks applied or found: none of them is created again for an Instance
             that was deleted.
         healthy: uids of objects that were healthy: none of them is created again after a deletion.
@@ -154,6 +155,7 @@ class RunMemory:
     digests: dict[TaskKey, str] = field(default_factory=dict)
     job_uids: dict[TaskKey, str] = field(default_factory=dict)
     outputs: dict[TaskKey, Mapping[str, str]] = field(default_factory=dict)
+    former_jobs: dict[TaskKey, list[JsonObject]] = field(default_factory=dict)
     seen: set[ObjectKey] = field(default_factory=set)
     healthy: set[str] = field(default_factory=set)
     waiting: dict[str, WaitingObject] = field(default_factory=dict)

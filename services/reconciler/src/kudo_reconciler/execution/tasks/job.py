@@ -113,6 +113,7 @@ class JobTask:
             job = made
         self._check(job, context)
         context.memory.job_uids[context.key] = job["metadata"]["uid"]
+        await self._prune(context)
         return await self._result_of(job, context)
 
     async def _read(self, context: TaskContext) -> JsonObject | None:
@@ -181,16 +182,16 @@ class JobTask:
                 jobs = await self.jobs.listed(instance, named.label, client=context.client)
             except (ApiError, ConnectionLost) as error:
                 raise _failed("list the jobs of task", context.task.name, error) from error
-            for job in jobs:
-                if job["metadata"]["name"] == named.job:
-                    return job
-            former = await self._former(jobs, context)
+            own = next((job for job in jobs if job["metadata"]["name"] == named.job), None)
+            former = None if own is not None else await self._former(jobs, context)
             if former is not None:
                 return former
-            created = await self._create(context)
-            context.memory.job_uids[context.key] = created["metadata"]["uid"]
-        await self._prune(jobs, context)
-        return created
+            job = own or await self._create(context)
+        spec = context.task.spec.job
+        keep = 1 if spec is None or spec.keep is None else spec.keep
+        others = [other for other in jobs if other is not own]
+        context.memory.former_jobs[context.key] = to_prune(others, instance, context.uid, keep)
+        return job
 
     async def _former(self, jobs: Sequence[JsonObject], context: TaskContext) -> Former | None:
         """Delete the Jobs of former runs that are active; return what is still to be waited for."""
@@ -265,17 +266,21 @@ class JobTask:
         self._check(job, context)
         return job
 
-    async def _prune(self, jobs: Sequence[JsonObject], context: TaskContext) -> None:
-        """Delete Jobs of former runs; what cannot be deleted is left to the next run."""
-        spec = context.task.spec.job
-        keep = 1 if spec is None or spec.keep is None else spec.keep
-        for job in to_prune(jobs, context.instance, context.uid, keep):
+    async def _prune(self, context: TaskContext) -> None:
+        """Delete Jobs of former runs, now that this run has its own.
+
+        What cannot be deleted is tried again by the next attempt, and finally left to the next run.
+        """
+        left = context.memory.former_jobs.get(context.key, [])
+        while left and not context.is_suspended():
             check_may_write(context)
             try:
-                await self.jobs.delete(job, client=context.client)
+                await self.jobs.delete(left[0], client=context.client)
             except (ApiError, ConnectionLost) as error:
-                fields = {"job": job["metadata"]["name"], "error": error_text(error, JOBS)}
+                fields = {"job": left[0]["metadata"]["name"], "error": error_text(error, JOBS)}
                 log.info("job of a former run not deleted", extra=fields)
+                return
+            left.pop(0)
 
     # The end
 
