@@ -15,6 +15,7 @@ from kudo_reconciler.objects.observer import ObjectVersion
 
 _AT_LEAST: Final = 1.0
 """Seconds between two reads, however often objects change."""
+_PRECISION: Final = 0.001
 _POLL_SECONDS: Final = 2.0
 _POLL_CAP: Final = 30.0
 
@@ -64,9 +65,12 @@ class CheckedObjects:
         """
         if self.read_at is None:
             return 0.0
-        if watched.versions != self.versions:
-            return max(0.0, self.read_at + _AT_LEAST - now)
-        return None if watched.all else max(0.0, self.read_at + self.poll - now)
+        if watched.versions == self.versions and watched.all:
+            return None
+        changed = watched.versions != self.versions
+        left = self.read_at + (_AT_LEAST if changed else self.poll) - now
+        # Else a clock that is early by a rounding error would ask again at once.
+        return left if left > _PRECISION else 0.0
 
     def read(self, now: float, watched: Watched) -> None:
         """Take down that the objects were read.

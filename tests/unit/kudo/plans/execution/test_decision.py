@@ -18,6 +18,7 @@ from kudo.plans.execution import (
     fail,
     record,
     runnable,
+    with_look,
 )
 
 S = ExecutionStatus
@@ -70,6 +71,23 @@ def test_a_step_is_attempted_again_once_it_is_due() -> None:
     states = {ref(0, 0): StepState(failures=1, due=5.0)}
     assert decide(plan, entry, Intent.RUN, states, 4.0) == Decision(look_again=1.0)
     assert decide(plan, entry, Intent.RUN, states, 5.0) == Decision(start=(ref(0, 0),))
+
+
+def test_a_step_that_looks_again_is_attempted_by_an_event_or_when_it_is_time() -> None:
+    plan = plan_of("serial", ("serial", 1))
+    entry = begun(plan, {ref(0, 0): S.IN_PROGRESS})
+    state = with_look(
+        after_attempt(StepState(), S.IN_PROGRESS, 10.0, polled=False, jitter=0), 10.0, 4
+    )
+    assert state == StepState(look_at=14.0)
+    states = {ref(0, 0): state}
+    just = {ref(0, 0)}
+    assert decide(plan, entry, Intent.RUN, states, 11.0) == Decision(start=(ref(0, 0),))
+    assert decide(plan, entry, Intent.RUN, states, 11.0, attempted=just) == Decision(look_again=3.0)
+    assert decide(plan, entry, Intent.RUN, states, 15.0, attempted=just) == Decision(look_again=0.0)
+    # An attempt that waits for nothing of that kind has no such time any more.
+    assert with_look(state, 15.0, None) == StepState()
+    assert after_attempt(state, S.ERROR, 15.0, polled=False, jitter=0).look_at is None
 
 
 def test_what_was_just_attempted_is_not_attempted_again_in_the_same_reconcile() -> None:
