@@ -62,6 +62,7 @@ def test_endless_work_is_ended() -> None:
     [
         ("params.", "not valid CEL (column"),
         ("param.x", "unknown name param; did you mean params?"),
+        ("has(param.x)", "unknown name param; did you mean params?"),
         ("something", "unknown name something; it can use params and instance"),
         ("params.x.find('a') == ''", "the function find of Kubernetes is not supported here"),
         ("1 + 1", "the expression is of type int, and must be true or false"),

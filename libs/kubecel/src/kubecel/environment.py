@@ -106,6 +106,8 @@ def _unknown(
     text = lines[line - 1] if line <= len(lines) else ""
     # Of a member, the library names the place of its parenthesis.
     called = text[column - 1 :].removeprefix(name).lstrip().startswith("(")
+    # Of the macro as well, which takes no function.
+    called = called and not text[: column - 1].endswith("has")
     root = name.partition(".")[0]
     shown = _shown(name if called else root)
     if called and name in MISSING:

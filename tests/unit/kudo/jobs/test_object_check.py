@@ -90,7 +90,7 @@ def test_a_failure_that_cannot_be_evaluated_does_not_keep_until_from_being_true(
         ({"until": "self.status"}, "until is neither true nor false but of type map"),
         ({"until": "true", "failure": "self.kind"}, "failure is neither true nor false"),
         ({"until": "true", "message": "1"}, "message: the expression is of type int, and must be"),
-        ({"until": "true", "failure": "outputs.x"}, "failure: unknown name outputs"),
+        ({"until": "true", "failure": "output.x"}, "failure: unknown name output"),
         ({"until": "self.all.all(a, self.all.all(b, a + b >= 0))"}, "until takes too many steps"),
     ],
 )

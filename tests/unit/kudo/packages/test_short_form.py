@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goyaml import load
-from kudo.api import Task, TaskSpec
+from kudo.api import CheckSpec, Task, TaskSpec
 from kudo.api.problems import InvalidInput, path_text
 from kudo.packages.files import PackageFiles
 from kudo.packages.model import Package
@@ -107,6 +107,17 @@ def test_steps_of_phases_have_tasks_in_them_and_include_steps_too() -> None:
 def test_a_task_of_every_kind_can_stand_in_a_step(kind: str) -> None:
     read = package(f"plans: {{deploy: {{steps: [{{name: s, {kind}: {{}}}}]}}}}")
     assert [task.kind for task in read.operator.tasks] == [INLINE[kind]]
+
+
+def test_a_kind_with_a_single_field_gives_that_alone() -> None:
+    check = "{apiVersion: v1, kind: Pod, name: p, until: 'true'}"
+    short = package(f"plans: {{deploy: {{steps: [{{name: s, check: {check}}}]}}}}")
+    (task,) = short.operator.tasks
+    assert task.spec.check == CheckSpec(api_version="v1", kind="Pod", name="p", until="true")
+    (fault,) = verify(
+        package(f"plans: {{deploy: {{steps: [{{name: s, check: {check[:-7]}a}}}}]}}}}")
+    )
+    assert fault.place.field == "plans.deploy.steps[s].check.until"
 
 
 @pytest.mark.parametrize("path", sorted(ROOT.glob("examples/*/**/operator.yaml")), ids=str)

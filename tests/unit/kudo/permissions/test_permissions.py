@@ -383,3 +383,43 @@ def test_rendering_ends_when_it_has_taken_too_long() -> None:
     of = version({"a.yaml": build.template(SERVICE)}, [build.task("t", "Apply", "a.yaml")])
     needs = needs_of(of, instance(), lambda _: None, expired=lambda: True)
     assert list(needs.notes) == ["not all templates were rendered, since that would take too long"]
+
+
+@pytest.mark.parametrize(
+    ("api_version", "kind", "resource"),
+    [
+        ("apps/v1", "StatefulSet", ("apps", "statefulsets")),
+        ("{{ .Params.GROUP }}/v1", "{{ .Params.KIND }}", ("apps", "deployments")),
+    ],
+)
+def test_a_check_needs_to_get_one_object_or_to_list_several(
+    api_version: str, kind: str, resource: tuple[str, str]
+) -> None:
+    fields = {"apiVersion": api_version, "kind": kind, "until": "true"}
+    for which, verb in (({"name": "{{ .Name }}"}, "get"), ({"selector": {"app": "a"}}, "list")):
+        task = build.task("t", "Check", check={**fields, **which})
+        found = rights(version({}, [task], GROUP="apps", KIND="Deployment"))
+        # Nothing else: it makes no objects that the Instance owns.
+        assert rows(found.namespaced) == {(*resource, verb, "")}
+        assert found.cluster == ()
+        computed = "{{" in kind
+        assert ["computes check." in note for note in found.notes] == [True] * (2 * computed)
+    nodes = build.task(
+        "t", "Check", check={**fields, "kind": "Node", "apiVersion": "v1", "name": "n"}
+    )
+    assert rows(rights(version({}, [nodes])).cluster) == {("", "nodes", "get", "")}
+
+
+@pytest.mark.parametrize(
+    ("fields", "note"),
+    [
+        ({"apiVersion": "{{ .Params.NONE }}"}, "cannot be rendered: "),
+        ({"kind": "no kind\nat all"}, "no kind at all of v1 is no kind of an object"),
+        ({"kind": "{{ fail `here` }}"}, "cannot be rendered: "),
+    ],
+)
+def test_a_check_of_a_kind_that_is_not_known_is_noted(fields: Json, note: str) -> None:
+    check = {"apiVersion": "v1", "kind": "Pod", "name": "p", "until": "true", **fields}
+    found = rights(version({}, [build.task("t", "Check", check=check)]))
+    assert found.namespaced == ()
+    assert [note in one and one.isprintable() for one in found.notes] == [True]

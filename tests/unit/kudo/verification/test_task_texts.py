@@ -10,6 +10,7 @@ PATH = TaskPath("ns/i", "deploy", "ph0", "s1", "x")
 PREFIX = "task validation error: "
 USE_DUMMY = "has an empty resource list. if that's what you need, use a Dummy task instead"
 KEY_RULE = "invalid pipe key (only letters, numbers and _ and - are allowed)"
+LEAVE = "there is a name as well; leave one of them out"
 EITHER = "must have either 'file' or 'envFile' field set but not both"
 
 
@@ -26,6 +27,11 @@ def refused(desired: Task) -> str:
 
 def pipe(**item: object) -> Task:
     return task("Pipe", pod="pod.yaml", pipe=[item])
+
+
+def check(**fields: object) -> Task:
+    whole = {"apiVersion": "v1", "kind": "Pod", "name": "p", "until": "true", **fields}
+    return task("Check", check=whole)
 
 
 # Construction
@@ -46,6 +52,18 @@ def test_a_task_that_lacks_something_is_refused_in_the_words_of_the_original() -
             f"{PREFIX}Missing parameter to evaluate the Toggle Task",
         ),
         (task("Pipe"), f"{PREFIX}pipe task has an empty pipe files list"),
+        (
+            task("Check"),
+            f"{PREFIX}check task 'x': check: is needed: the objects, and what is waited for",
+        ),
+        (check(apiVersion=""), f"{PREFIX}check task 'x': check.apiVersion: is needed"),
+        (check(kind=""), f"{PREFIX}check task 'x': check.kind: is needed"),
+        (check(until=""), f"{PREFIX}check task 'x': check.until: is needed"),
+        (check(name=""), f"{PREFIX}check task 'x': check: needs a name or a selector"),
+        (
+            check(selector={"a": "b"}),
+            f"{PREFIX}check task 'x': check.selector: {LEAVE}",
+        ),
         (
             task("KudoOperator", operatorVersion="1"),
             f"{PREFIX}kudo operator task 'x' has an empty package name",

@@ -125,8 +125,16 @@ def _lines(item: Previewed) -> Iterator[str]:
     if obj is None:
         yield f"# {action}: a {item.kind} task has no objects"
     elif action in _VERBS:
-        yield word(f"# {_VERBS[action]} {obj['kind']} {obj['metadata']['name']}")
+        yield word(f"# {_VERBS[action]} {obj['kind']} {_named(obj['metadata'])}")
+        if remark:
+            yield word(f"# {remark}")
     else:
         if remark:
             yield f"# {remark}"
         yield dump(obj).rstrip("\n")
+
+
+def _named(metadata: JsonObject) -> str:
+    """Return what names objects: the name of one, or labels."""
+    labels = metadata.get("labels") or {}
+    return metadata.get("name") or ",".join(f"{label}={text}" for label, text in labels.items())

@@ -34,6 +34,7 @@ _ERROR: Final = 300
 _TOO_LONG: Final = "not all templates were rendered, since that would take too long"
 _PODS: Final = Kind("v1", "Pod")
 _REPLICA_SETS: Final = Kind("apps/v1", "ReplicaSet")
+_OF_KINDS: Final = frozenset({"apiVersion", "kind"})
 _INVENTORY: Final = (names.GROUP, "Inventory")
 _DEPENDENCIES: Final = {"ConfigMap": Kind("v1", "ConfigMap"), "Secret": Kind("v1", "Secret")}
 # What a task does that sends no more of an object than its name.
@@ -362,6 +363,11 @@ class _TaskNeeds:
             if rendered is None:
                 return {}
             texts[template.field] = rendered
+            if template.path[-1] in _OF_KINDS and rendered != template.text:
+                plans.needs.note(
+                    f"{source} computes {template.field}: with these values it is "
+                    f"{plain(rendered)}; with others it may need other rights"
+                )
         return texts
 
     def add_child(self) -> None:

@@ -12,7 +12,7 @@ from kudo.packages.source import source_of
 from kudo.verification import fields, limits, operator, parameters, storage, templates
 from kudo.verification.finding import Finding
 from kudo.verification.operator import steps_of
-from kudo.verification.rendered import jobs, kinds, objects, rendering
+from kudo.verification.rendered import jobs, kinds, objects, rendering, task_texts
 from kudo.verification.rendered.rendering import Rendering
 
 Check = Callable[[Package], Iterable[Finding]]
@@ -71,6 +71,7 @@ CHECKS: Final[tuple[Check, ...]] = (
 
 RENDERED_CHECKS: Final[tuple[RenderedCheck, ...]] = (
     rendering.templates_can_be_rendered,
+    task_texts.checks_name_objects,
     rendering.documents_are_single,
     kinds.versions_are_served,
     kinds.only_the_manifest_is_a_namespace,

@@ -275,3 +275,56 @@ def test_the_script_of_a_job_is_in_the_archive(run: Cli, brewing: Path, tmp_path
     assert run("package", "create", str(brewing), "--destination", str(tmp_path)).code == 0
     folder = run("package", "render", str(brewing))
     assert run("package", "render", str(tmp_path / "teapot-0.3.0.tgz")).out == folder.out
+
+
+CHECKS = """\
+name: teapot
+operatorVersion: 0.3.0
+kubernetesVersion: 1.30.0
+plans:
+  deploy:
+    steps:
+      - name: one
+        check:
+          apiVersion: apps/v1
+          kind: StatefulSet
+          name: "{{ .Name }}-{{ .Params.TEA }}"
+          until: |
+            self.status.readyReplicas
+              == params.CUPS
+      - name: all
+        check:
+          apiVersion: v1
+          kind: Pod
+          selector: {app: "{{ .Name }}", tea: "{{ .Params.TEA }}"}
+          until: objects.size() == 2
+"""
+
+
+def test_what_a_check_reads_is_a_comment_with_what_it_waits_for(run: Cli, teapot: Path) -> None:
+    (teapot / "operator.yaml").write_text(CHECKS)
+    render = ("package", "render", str(teapot), "-p", "CUPS=2")
+    assert run(*render).out == (
+        "---\n"
+        "# plan deploy, phase main, step one, task one\n"
+        "# reads StatefulSet teapot-instance-mint\n"
+        "# until self.status.readyReplicas == params.CUPS\n"
+        "---\n"
+        "# plan deploy, phase main, step all, task all\n"
+        "# reads Pod app=teapot-instance,tea=mint\n"
+        "# until objects.size() == 2\n"
+    )
+    shown = json.loads(run(*render, "-o", "json").out)
+    assert [(one["action"], one["object"]["metadata"]) for one in shown] == [
+        ("read", {"name": "teapot-instance-mint"}),
+        ("read", {"labels": {"app": "teapot-instance", "tea": "mint"}}),
+    ]
+    tasks = run("package", "list", "tasks", str(teapot)).out
+    assert "StatefulSet {{ .Name }}-{{ .Params.TEA }}" in tasks
+    assert "Pod app={{ .Name }},tea={{ .Params.TEA }}" in tasks
+
+
+def test_an_error_of_a_text_of_a_task_names_its_field(run: Cli, teapot: Path) -> None:
+    (teapot / "operator.yaml").write_text(CHECKS.replace(".Params.TEA", ".Params.COFFEE"))
+    ran = run("package", "render", str(teapot), "-p", "CUPS=2")
+    assert "step one, task one: error expanding task one: check.name: " in ran.err

@@ -280,16 +280,26 @@ class Check(TaskKind):
     sole = "check"
 
     def problems(self, task: TaskFields) -> Iterator[str]:
-        check, who = task.spec.check, f"check task '{task.name}'"
+        for path, fault in self.faults(task):
+            yield f"check task '{task.name}': {path_text(path)}: {fault}"
+
+    def faults(self, task: TaskFields) -> Iterator[tuple[Path, str]]:
+        check = task.spec.check
         if check is None:
-            yield f"{who} has no check"
+            yield ("check",), "is needed: the objects, and what is waited for"
             return
         needed = {"apiVersion": check.api_version, "kind": check.kind, "until": check.until}
         for field, text in needed.items():
             if not text:
-                yield f"{who} has no check.{field}"
-        if bool(check.name) == bool(check.selector):
-            yield f"{who} needs either check.name or check.selector"
+                yield ("check", field), "is needed"
+        if not (check.name or check.selector):
+            yield ("check",), "needs a name or a selector"
+        elif check.name and check.selector:
+            yield ("check", "selector"), "there is a name as well; leave one of them out"
+
+    def installation_problems(self, task: TaskFields) -> Iterator[str]:
+        # KUDO 0.19 has no such tasks, so nothing that it takes is refused.
+        return self.problems(task)
 
     def inline_templates(self, task: TaskFields) -> Iterator[InlineTemplate]:
         check = task.spec.check
@@ -324,6 +334,7 @@ class Check(TaskKind):
         check, texts = preview.task.spec.check, preview.texts()
         labels = check.selector if check is not None and check.selector else ()
         selector = {label: texts[f"check.selector.{label}"] for label in labels}
+        # Not all objects with these labels are known here.
         metadata: JsonObject = {"labels": selector} if selector else {"name": texts["check.name"]}
         read = {"apiVersion": texts["check.apiVersion"], "kind": texts["check.kind"]}
         until = " ".join(check.until.split()) if check is not None else ""
