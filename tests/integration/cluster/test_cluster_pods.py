@@ -157,6 +157,20 @@ async def test_a_job_with_an_exit_code_fails(simulated: Simulated) -> None:
     assert container["state"]["terminated"]["exitCode"] == 3
 
 
+@pytest.mark.parametrize(("code", "outcome"), [("0", "Complete"), ("3", "Failed")])
+async def test_a_container_has_the_message_that_its_pod_says(
+    simulated: Simulated, code: str, outcome: str
+) -> None:
+    message = '{"size": "3"}'
+    annotations = {"exit-code": code, "termination-message": message}
+    await simulated.create(JOBS, _job("wordy", annotations))
+    await simulated.until(JOBS, "wordy", condition(outcome), outcome)
+    (pod,) = await simulated.pods()
+    (container,) = pod["status"]["containerStatuses"]
+    ended = container["state"]["terminated"]
+    assert (ended["exitCode"], ended["message"]) == (int(code), message)
+
+
 async def test_the_exit_code_zero_is_success(simulated: Simulated) -> None:
     await simulated.create(JOBS, _job("fine", {"exit-code": "0"}))
     await simulated.until(JOBS, "fine", condition("Complete"), "its end")

@@ -60,6 +60,7 @@ def test_one_file_holds_the_stock_stages_and_ours(tmp_path: Path) -> None:
         "node-initialize",
         "node-not-ready",
         "pod-complete",
+        "pod-complete-with-message",
         "pod-crash",
         "pod-delete",
         "pod-fail",

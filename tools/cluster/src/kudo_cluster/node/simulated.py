@@ -8,6 +8,7 @@ annotation. The pod selects its stages:
     annotation kwok.kudo.dev/ready-delay: "1.5s"   pending for that long, then ready
     annotation kwok.kudo.dev/run-for: "3s"         a Job's pod runs for that long before it ends
     annotation kwok.kudo.dev/exit-code: "1"        its containers end with that code
+    annotation kwok.kudo.dev/termination-message   what they have written to their termination log
     an image whose name contains never-pulls       waits with ImagePullBackOff for ever
 
 Durations are Go's, such as "500ms" or "2s". A pod with restartPolicy Always does not fail but goes
@@ -59,6 +60,10 @@ _CRASHES_AT_ONCE = {
     "operator": "NotIn",
     "values": ["true"],
 }
+_SAYS_NOTHING = {
+    "key": '.metadata.annotations["kwok.kudo.dev/termination-message"]',
+    "operator": "DoesNotExist",
+}
 _HAS_TO_BE_READY = {
     "key": f'.metadata.annotations["{NOT_READY}"]',
     "operator": "DoesNotExist",
@@ -68,7 +73,7 @@ _EXTRA_CONDITIONS: dict[str, list[dict[str, Any]]] = {
     "node-heartbeat-with-lease": [_HAS_TO_BE_READY],
     "node-initialize": [_HAS_TO_BE_READY],
     "pod-ready": [_PULLS, _CRASHES_AT_ONCE],
-    "pod-complete": [_SUCCEEDS],
+    "pod-complete": [_SUCCEEDS, _SAYS_NOTHING],
 }
 _DELAYS = {"pod-ready": "ready-delay", "pod-complete": "run-for"}
 
