@@ -162,31 +162,26 @@ def version_problems(version: OperatorVersion, tell: Tell = lambda _: None) -> t
     problems = [problem for rule in RULES for problem in rule(version)]
     # Nothing is kept: the compiled templates of one package may be as large as the memory allows.
     environment = Environment(policy="operator", missing_key="error", cache_chars=0)
-    for what, name, text, field in _texts(version):
-        tell(what)
+    for name, text, field in _texts(version):
+        tell(f'template "{shown_name(name)}"')
         try:
             environment.parse(name, text)
         except TemplateError as error:
             hint = "; split the template" if error.limit else ""
-            message = f"{what} cannot be compiled: {error}{hint}"
+            message = f"template '{shown_name(name)}' cannot be compiled: {error}{hint}"
             problems.append(_problem(message, field, error.limit))
     return first_problems(problems)
 
 
-def _texts(version: OperatorVersion) -> Iterator[tuple[str, str, str, str]]:
-    """Yield the templates that steps use, since whatever runs can be stored.
-
-    Each is what it is in words, its name, its text, and its field.
-    """
+def _texts(version: OperatorVersion) -> Iterator[tuple[str, str, str]]:
+    """Yield name, text and field of the templates that steps use: whatever runs can be stored."""
     templates = version.spec.templates or {}
     used = {use.name for task in _used(version) for use in templates_of(task)}
     for name in sorted(used & templates.keys()):
-        shown = shown_name(name)
-        yield f"template '{shown}'", name, templates[name], f"spec.templates[{shown}]"
+        yield name, templates[name], f"spec.templates[{shown_name(name)}]"
     for task in _used(version):
         for inline in kind_of(task).inline_templates(task):
-            field = f"{_task(task)}.spec.{inline.field}"
-            yield f"template in {field}", inline.field, inline.text, field
+            yield inline.field, inline.text, f"{_task(task)}.spec.{inline.field}"
 
 
 def version_warnings(version: OperatorVersion) -> tuple[str, ...]:
