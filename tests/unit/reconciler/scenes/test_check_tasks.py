@@ -459,7 +459,7 @@ def test_an_object_that_is_deleted_and_made_again_is_waited_for() -> None:
 def test_labels_of_the_instance_are_those_that_the_run_began_with() -> None:
     async def body(scene: Scene) -> None:
         await put(scene, ring(ready="2"))
-        until = "self.data.ready == '3' && !has(instance.labels.tier)"
+        until = "self.data.ready == '3' && !has(instance.labels.l)"
         await begin(scene, version(until=until))
         await scene.life.user.label("i", "gold")
         await scene.life.crash(0)
