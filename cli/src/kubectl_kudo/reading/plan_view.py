@@ -28,6 +28,7 @@ from kubectl_kudo.reading.runs import (
     word_of,
 )
 from kubectl_kudo.session.blocks import Mark, Node, ago, local_time, printable
+from kudo.api.problems import listed
 
 _INACTIVE = "NOT ACTIVE"
 
@@ -208,8 +209,16 @@ def _plan(instance: JsonObject, name: str, plan: JsonObject, entry: JsonObject) 
 
 def _step(name: str, state: JsonObject, phase: JsonObject, below: Below) -> Node:
     node = _node("Step", name, state)
+    outputs = [f"{task}.{output}" for task, of in _outputs(state) for output in sorted(of)]
+    if outputs:
+        # Their texts may be long: `-o yaml` has them.
+        node.children.append(Node(printable(f"Outputs: {listed(outputs)}")))
     node.children += below.get((phase["name"], name), ())
     return node
+
+
+def _outputs(state: JsonObject) -> list[tuple[str, JsonObject]]:
+    return sorted((state.get("outputs") or {}).items())
 
 
 def _node(

@@ -84,6 +84,21 @@ def test_what_was_skipped_is_told_with_its_condition() -> None:
     assert "Phase main (serial strategy) [COMPLETE]" in shown
 
 
+def test_the_names_of_outputs_stand_below_their_step_and_their_texts_do_not() -> None:
+    outputs = {"b": {"z": "hunter2", "a\n": "hunter2"}, "a": {f"n{at}": "" for at in range(25)}}
+    fill = {"name": "fill", "status": "COMPLETE", "outputs": outputs}
+    phase = {"name": "boil", "status": "COMPLETE", "steps": [fill]}
+    shown = tree(instance(deploy={"status": "COMPLETE", "uid": "1", "phases": [phase]}))
+    [line] = [line for line in shown.splitlines() if "Outputs: " in line]
+    names = sorted(f"a.n{at}" for at in range(25))
+    assert line[line.index("Outputs") :] == f"Outputs: {', '.join(names[:20])} and 7 more"
+    fill["outputs"] = {"b": outputs["b"]}
+    assert "Outputs: b.a , b.z" in tree(
+        instance(deploy={"status": "COMPLETE", "uid": "1", "phases": [phase]})
+    )
+    assert "hunter2" not in shown
+
+
 def test_the_strategy_of_a_phase_is_that_of_its_own_plan() -> None:
     """KUDO 0.19 looked phases up over all plans (BTO-61)."""
     rinsing = {"status": "COMPLETE", "phases": [{"name": "boil", "status": "COMPLETE"}]}

@@ -423,3 +423,31 @@ def test_a_check_of_a_kind_that_is_not_known_is_noted(fields: Json, note: str) -
     found = rights(version({}, [build.task("t", "Check", check=check)]))
     assert found.namespaced == ()
     assert [note in one and one.isprintable() for one in found.notes] == [True]
+
+
+def test_of_outputs_it_is_told_which_rights_follow_from_them() -> None:
+    dump = build.task("dump", "Job", job={"image": "i", "command": ["x"], "outputs": ["name"]})
+    name = "{{ .Outputs.dump.name }}"
+    pod = {"volumes": [{"name": "v", "secret": {"secretName": name}}], "containers": []}
+    granted = {
+        "apiGroups": [""],
+        "resources": ["secrets"],
+        "verbs": ["get"],
+        "resourceNames": [name],
+    }
+    objects = (
+        {**obj("v1", "ConfigMap"), "data": {"x": name}},
+        obj("apps/v1", "Deployment", spec={"template": {"spec": pod}}),
+        obj(f"{RBAC}/v1", "Role", rules=[granted]),
+    )
+    found = rights(
+        version({"a.yaml": build.template(*objects)}, [dump, build.task("t", "Apply", "a.yaml")])
+    )
+    assert ("", "configmaps", APPLY, "") in rows(found.namespaced)
+    assert not any("<" in name for _, _, _, name in rows(found.namespaced))
+    source = "op: task t, template a.yaml"
+    why = "follows from outputs of a task: a run alone has them, so the right is not in this list"
+    assert {note for note in found.notes if "outputs" in note} == {
+        f"{source}: which Secret its pods use {why}",
+        f"{source}: what it grants {why}",
+    }

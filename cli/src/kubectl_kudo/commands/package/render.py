@@ -70,7 +70,8 @@ COMMAND = Command(
         ),
     ),
     more="Objects that a task deletes are comments. Labels, annotations, owner and namespace that "
-    "KUDO adds\nare left out. An error names the line of the template beside the rendered one.\n\n"
+    "KUDO adds\nare left out. An error names the line of the template beside the rendered one. "
+    "Outputs of Job tasks\nare shown as <task.name>: only a run has their texts.\n\n"
     "Without an argument, the package is the working directory or the only folder in it that is "
     "one.",
     examples=(

@@ -17,6 +17,7 @@ from kudo.api.task_kinds.job import is_script
 from kudo.api.task_kinds.kind import Shown
 from kudo.parameters.sources import parse_parameter_file
 from kudo.tasks.job import JobError, JobNames, job_object, rendered_job
+from kudo.tasks.job.outputs import placeholders
 from kudo.tasks.kudo_operator import child_of, manifest
 from kudo.tasks.pipe import read_pod
 from kudo.tasks.rendering import DocumentError, Engine, read_objects, render, variables
@@ -79,16 +80,17 @@ def preview(
     """
     tasks = version.tasks
     previews: list[Previewed] = []
-    for phase in version.plans[plan].phases or ():
-        for definition in phase.steps:
+    for phase_index, phase in enumerate(version.plans[plan].phases or ()):
+        for step_index, definition in enumerate(phase.steps):
             if step and definition.name != step:
                 continue
+            outputs = _outputs(version, plan, phase_index, step_index)
             for name in definition.tasks:
                 position = Position(plan, phase.name, definition.name, name)
                 if name not in tasks:
                     raise PreviewError(f"{position}: the package has no such task")
                 when = tuple(filter(None, (phase.when, definition.when)))
-                items = _TaskPreview(version, instance, position, tasks[name]).items()
+                items = _TaskPreview(version, instance, position, tasks[name], outputs).items()
                 previews.extend(replace(item, when=when) for item in items)
     return tuple(previews)
 
@@ -105,6 +107,25 @@ def preview_instance(
     )
 
 
+def _outputs(
+    version: OperatorVersion, plan: str, phase_index: int, step_index: int
+) -> Mapping[str, Mapping[str, str]]:
+    """Return what stands for the outputs that a step sees; a run alone has their texts."""
+    if not version.outputs:
+        return {}
+    # Few packages have any, and it is the machine that runs plans.
+    from kudo.plans.execution import step_of, steps_before, steps_of
+
+    definition = version.plans[plan]
+    at = phase_index, step_index
+    ref = next(ref for ref in steps_of(definition) if (ref.phase_index, ref.step_index) == at)
+    before = [
+        task for other in steps_before(definition, ref) for task in step_of(definition, other).tasks
+    ]
+    seen = {task: version.outputs[task] for task in before if task in version.outputs}
+    return placeholders(seen)
+
+
 @dataclass(frozen=True)
 class _TaskPreview:
     """Renders the templates of one task."""
@@ -113,6 +134,7 @@ class _TaskPreview:
     instance: Instance
     position: Position
     task: Task
+    outputs: Mapping[str, Mapping[str, str]]
 
     def items(self) -> list[Previewed]:
         try:
@@ -129,7 +151,12 @@ class _TaskPreview:
         """What the templates are rendered with."""
         at = self.position
         return variables(
-            self.instance, self.version, plan=at.plan, phase=at.phase, step=at.step
+            self.instance,
+            self.version,
+            plan=at.plan,
+            phase=at.phase,
+            step=at.step,
+            outputs=self.outputs,
         ).read()
 
     def parameters(self) -> Mapping[str, object]:

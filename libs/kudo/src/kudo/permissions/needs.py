@@ -20,6 +20,7 @@ from kudo.parameters.sources import parse_parameter_file
 from kudo.permissions.kinds import named_in
 from kudo.permissions.model import Kind, Need, Needs, Rule, Served, is_kind, plain
 from kudo.permissions.rights import RBAC, add_grants
+from kudo.tasks.job.outputs import is_placeholder_in, placeholders
 from kudo.tasks.kudo_operator import Child, VersionKey, child_of
 from kudo.tasks.pipe import read_pod
 from kudo.tasks.rendering import Engine, read_objects, render, render_named, variables
@@ -32,6 +33,7 @@ _INSTANCES: Final = 50
 _RENDERINGS: Final = 2000
 _ERROR: Final = 300
 _TOO_LONG: Final = "not all templates were rendered, since that would take too long"
+_IN_RUNS: Final = "a run alone has them, so the right is not in this list"
 _PODS: Final = Kind("v1", "Pod")
 _REPLICA_SETS: Final = Kind("apps/v1", "ReplicaSet")
 _OF_KINDS: Final = frozenset({"apiVersion", "kind"})
@@ -149,7 +151,12 @@ class _Plans:
                 place = plan, phase, step
                 try:
                     values = variables(
-                        self.instance, self.version, plan=plan, phase=phase, step=step
+                        self.instance,
+                        self.version,
+                        plan=plan,
+                        phase=phase,
+                        step=step,
+                        outputs=placeholders(self.version.outputs),
                     ).read()
                 except (FatalTaskError, InvalidInput) as error:
                     self.unknown(self.source(task), error)
@@ -207,7 +214,11 @@ class _Plans:
                     continue
                 kinds.add(kind)
                 if action not in _WITHOUT_CONTENT:
-                    add_grants(obj, source, self.needs)
+                    if kind.group == RBAC and is_placeholder_in(str(obj)):
+                        what = "what it grants follows from outputs of a task"
+                        self.needs.note(f"{source}: {what}: {_IN_RUNS}")
+                    else:
+                        add_grants(obj, source, self.needs)
                     self._add_definition(obj)
                 metadata: JsonObject = obj["metadata"]
                 if not isinstance(metadata.get("annotations"), dict):
@@ -282,7 +293,10 @@ class _Plans:
         own = {(str(obj["kind"]), str(obj["metadata"]["name"])) for _, obj in objects}
         for source, obj in objects:
             for used in dependencies_of(obj):
-                if used.name and (used.kind, used.name) not in own:
+                if is_placeholder_in(used.name):
+                    what = f"which {used.kind} its pods use follows from outputs of a task"
+                    self.needs.note(f"{source}: {what}: {_IN_RUNS}")
+                elif used.name and (used.kind, used.name) not in own:
                     why = f"{source}: its pods use it"
                     self.need(_DEPENDENCIES[used.kind], Action.READ, why, (used.name,))
             if has_pods(obj):

@@ -9,7 +9,7 @@ from kudo.packages.files import OPERATOR_FILE
 from kudo.packages.model import Package
 from kudo.packages.reader import is_template, template_name
 from kudo.packages.source import source_of
-from kudo.verification import fields, limits, operator, parameters, storage, templates
+from kudo.verification import fields, limits, operator, outputs, parameters, storage, templates
 from kudo.verification.finding import Finding
 from kudo.verification.operator import steps_of
 from kudo.verification.rendered import jobs, kinds, objects, rendering, task_texts
@@ -49,6 +49,8 @@ CHECKS: Final[tuple[Check, ...]] = (
     limits.limits_are_used,
     templates.parameters_are_defined,
     templates.parameters_are_used,
+    outputs.outputs_are_declared,
+    outputs.outputs_are_known_when_they_are_used,
     templates.toggles_are_booleans,
     parameters.immutable_ones_get_a_value,
     parameters.enums_are_valid,

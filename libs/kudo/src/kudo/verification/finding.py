@@ -222,6 +222,8 @@ CODES: Final[Mapping[str, str]] = {
     "NamespaceOverridden": "A template sets a namespace, which that of the Instance replaces.",
     "ObjectDuplicate": "A plan applies the same object from two templates.",
     "ObjectNameInvalid": "An object of this kind cannot have this name.",
+    "OutputUnavailable": "Outputs of a task are used where they are not known.",
+    "OutputUnknown": "Outputs are used of a task that does not declare them.",
     "PackageIncomplete": "A package lacks operator.yaml or params.yaml.",
     "PackageInvalid": "A file of a package cannot be read.",
     "PackageNotFound": "There is no package at a path.",

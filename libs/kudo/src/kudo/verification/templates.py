@@ -71,7 +71,7 @@ def template_names_are_unique(package: Package) -> Iterator[Finding]:
 def parameters_are_defined(package: Package) -> Iterator[Finding]:
     """Templates and Toggle tasks use parameters that `params.yaml` has."""
     defined = {parameter.name for parameter in package.parameters}
-    for template, usage in _usages(package):
+    for template, usage in usages_of(package):
         for name, position in usage.parameters.items():
             if name not in defined:
                 message = f'parameter "{name}" in {template.what} is not defined'
@@ -87,8 +87,8 @@ def parameters_are_defined(package: Package) -> Iterator[Finding]:
 def parameters_are_used(package: Package) -> Iterator[Finding]:
     """Nothing is said where a template cannot be parsed, or takes all parameters at once."""
     # A parameter may be used where it cannot be seen; a false alarm would have people remove it.
-    usages = [usage for _, usage in _usages(package)]
-    if len(usages) < len([*_written(package)]) or any(usage.everything for usage in usages):
+    usages = [usage for _, usage in usages_of(package)]
+    if len(usages) < len([*written_in(package)]) or any(usage.everything for usage in usages):
         return
     used = {name for usage in usages for name in (*usage.parameters, *usage.asked)}
     used |= {name for _, name in _switches(package)}
@@ -150,7 +150,7 @@ def _with_type(package: Package, parameter: PackageParameter) -> Edit | None:
 def conditions_depend_on_values(package: Package) -> Iterator[Finding]:
     """In a condition a text is true unless it is empty, so the text `false` is true."""
     parameters = {parameter.name: parameter for parameter in reversed(package.parameters)}
-    for template, usage in _usages(package):
+    for template, usage in usages_of(package):
         for name, position in usage.conditions.items():
             parameter = parameters.get(name)
             value = _value_in_condition(parameter) if parameter else ""
@@ -179,7 +179,7 @@ def _value_in_condition(parameter: PackageParameter) -> str:
 
 
 def templates_can_be_parsed(package: Package) -> Iterator[Finding]:
-    for template in _written(package):
+    for template in written_in(package):
         fault = _parsed(template.name, template.text)
         if isinstance(fault, TemplateError):
             message = f"{template.in_errors} reports the following error: {fault}"
@@ -187,7 +187,7 @@ def templates_can_be_parsed(package: Package) -> Iterator[Finding]:
 
 
 def variables_are_known(package: Package) -> Iterator[Finding]:
-    for template, usage in _usages(package):
+    for template, usage in usages_of(package):
         for name, position in usage.unknown.items():
             message = f'{template.what} defines an invalid implicit parameter "{name}"'
             suggestion = did_you_mean(name, (*VARIABLES, *MAPS))
@@ -247,7 +247,7 @@ def _switches(package: Package) -> Iterator[tuple[Task, str]]:
             yield task, name
 
 
-class _Written(NamedTuple):
+class Written(NamedTuple):
     """A template as it is written: a file, or a text of a task.
 
     Attributes:
@@ -256,6 +256,7 @@ class _Written(NamedTuple):
         what: What it is, for messages.
         in_errors: The same as KUDO 0.19 calls it where it cannot be parsed.
         place: Returns where a line, and perhaps a column, of it is.
+        task: The task whose text it is; empty for a file.
     """
 
     name: str
@@ -263,19 +264,21 @@ class _Written(NamedTuple):
     what: str
     in_errors: str
     place: Callable[..., Place]
+    task: str = ""
 
 
-def _written(package: Package) -> Iterator[_Written]:
+def written_in(package: Package) -> Iterator[Written]:
+    """Yield the templates of a package, as they are written."""
     for file, text in package.templates.items():
         what, in_errors = f"template {file}", f'template file "{file}"'
-        yield _Written(file, text, what, in_errors, partial(at_template, file))
+        yield Written(file, text, what, in_errors, partial(at_template, file))
     for path, text in package.scripts.items():
-        yield _Written(path, text, f"script {path}", f"script {path}", partial(at_script, path))
+        yield Written(path, text, f"script {path}", f"script {path}", partial(at_script, path))
     for task in package.operator.tasks:
         for inline in kind_of(task).inline_templates(task):
             what = f"{inline.field} of task {task.name}"
             place = partial(_at_field, at_task(task.name, "spec", *inline.path))
-            yield _Written(inline.field, inline.text, what, what, place)
+            yield Written(inline.field, inline.text, what, what, place, task.name)
 
 
 def _at_field(place: Place, *_: int) -> Place:
@@ -283,9 +286,9 @@ def _at_field(place: Place, *_: int) -> Place:
     return place
 
 
-def _usages(package: Package) -> Iterator[tuple[_Written, Usage]]:
+def usages_of(package: Package) -> Iterator[tuple[Written, Usage]]:
     """Yield the templates that can be parsed, with what they use."""
-    for template in _written(package):
+    for template in written_in(package):
         tree = _parsed(template.name, template.text)
         if isinstance(tree, nodes.Tree):
             yield template, usage_of(tree)

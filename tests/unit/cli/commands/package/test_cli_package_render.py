@@ -328,3 +328,39 @@ def test_an_error_of_a_text_of_a_task_names_its_field(run: Cli, teapot: Path) ->
     (teapot / "operator.yaml").write_text(CHECKS.replace(".Params.TEA", ".Params.COFFEE"))
     ran = run("package", "render", str(teapot), "-p", "CUPS=2")
     assert "step one, task one: error expanding task one: check.name: " in ran.err
+
+
+OUTPUTS = """\
+name: teapot
+operatorVersion: 0.3.0
+kubernetesVersion: 1.22.0
+kudoVersion: 0.20.0
+tasks:
+  - {name: dump, kind: Job, spec: {job: {image: i, command: [x], outputs: [file]}}}
+  - {name: last, kind: Job, spec: {job: {image: i, command: [x], outputs: [size]}}}
+  - {name: note, kind: Apply, spec: {resources: [note.yaml]}}
+plans:
+  deploy:
+    phases:
+      - name: main
+        steps:
+          - {name: dump, tasks: [dump]}
+          - {name: note, tasks: [note]}
+          - {name: last, tasks: [last]}
+"""
+
+
+def test_outputs_are_placeholders_of_what_the_step_sees(run: Cli, package: Path) -> None:
+    note = (
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: note}\n"
+        'data: {file: "{{ .Outputs.dump.file }}", seen: "{{ keys .Outputs | first }}"}\n'
+    )
+    (package / "operator.yaml").write_text(OUTPUTS)
+    (package / "params.yaml").write_text("parameters: []\n")
+    (package / "templates" / "note.yaml").write_text(note)
+    ran = run("package", "render", str(package), "--step", "note")
+    assert ran.code == 0, ran.err
+    [made] = [item for item in yaml.safe_load_all(ran.out) if item is not None]
+    assert made["data"] == {"file": "<dump.file>", "seen": "dump"}
+    (package / "templates" / "note.yaml").write_text(note.replace("dump.file", "last.size"))
+    assert 'no entry for key "last"' in run("package", "render", str(package)).err

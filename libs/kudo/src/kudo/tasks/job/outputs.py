@@ -5,7 +5,7 @@ errors who may read no outputs, and a program may write what it was not meant to
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import orjson
@@ -17,11 +17,26 @@ from kudo.api.task_kinds import FatalTaskError
 from kudo.tasks.job.pod import MAIN
 
 _NAME: Final = re.compile(OUTPUT_NAME)
+_PLACEHOLDER: Final = re.compile(r"<[^<>]+\.[A-Za-z0-9_.-]+>")
 _KUBELET_BYTES: Final = 4096
 """Of a termination message; of a longer one, a kubelet keeps the end."""
 _POD_BYTES: Final = 12 << 10
 """Of the messages of all containers of a pod, which each get the same share of it."""
 _SHOWN: Final = 200
+
+
+def placeholders(declared: Mapping[str, Sequence[str]]) -> dict[str, dict[str, str]]:
+    """Return what stands for outputs where there is no run: `<task.name>`.
+
+    Args:
+        declared: The outputs by task.
+    """
+    return {task: {name: f"<{task}.{name}>" for name in names} for task, names in declared.items()}
+
+
+def is_placeholder_in(text: str) -> bool:
+    """Return whether a text may have a placeholder in it; no name of an object has these signs."""
+    return bool(_PLACEHOLDER.search(text))
 
 
 def termination_message(pod: JsonObject) -> str | None:

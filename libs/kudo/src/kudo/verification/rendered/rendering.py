@@ -14,7 +14,7 @@ from gotemplate import TemplateError
 from kubeio.names import is_subdomain
 from kudo.api import JsonObject, Parameter, PipeFile
 from kudo.api.problems import InvalidInput
-from kudo.api.task_kinds import FatalTaskError
+from kudo.api.task_kinds import FatalTaskError, kind_of
 from kudo.api.task_kinds.kinds import is_pipe
 from kudo.packages.model import Package, PackageParameter
 from kudo.packages.source import Path, Source
@@ -209,7 +209,13 @@ def values_of(package: Package, *, fill: bool = False) -> Values:
     operator = package.operator
     pipe_tasks = (task for task in package.operator.tasks if is_pipe(task))
     keys = (file.key for task in pipe_tasks for file in task.spec.pipe or () if file.key)
+    outputs = {
+        task.name: {output: _name_of(f"{task.name}-{output}") for output in names}
+        for task in reversed(operator.tasks)
+        if (names := kind_of(task).outputs(task))
+    }
     return {
+        **({"Outputs": outputs} if outputs else {}),
         "OperatorName": operator.name if is_subdomain(operator.name) else "operator",
         "Name": _INSTANCE,
         "Namespace": NAMESPACE,
