@@ -39,13 +39,17 @@ def version(*tasks: JsonObject, **plans: JsonObject) -> JsonObject:
 
 
 async def install(life: Life, *tasks: JsonObject, **plans: JsonObject) -> None:
-    """Create the Instance; no Job has a pod or ends by itself."""
+    """Create the Instance, and wait a while; no Job has a pod or ends by itself."""
+    await create(life, *tasks, **plans)
+    await asyncio.sleep(10)
+
+
+async def create(life: Life, *tasks: JsonObject, **plans: JsonObject) -> None:
     life.network.calm = True
     life.cluster.workloads.outcome = lambda _: Outcome("stuck", 1e6)
     life.cluster.workloads.has_pod = lambda _: False
     await life.put_version(version(*tasks, **plans))
     await life.user.create("i", {})
-    await asyncio.sleep(10)
 
 
 @dataclass
@@ -57,11 +61,23 @@ class Answering(RandomNetwork):
     def fate(self, request: Request) -> Fate:
         return self.fate_of(request) or UNHARMED
 
+    def event_delay(self, plural: str) -> float:
+        return self.late.get(plural, 0.0)
 
-def answer(life: Life, fate_of: Callable[[Request], Fate | None]) -> None:
-    """Decide on the requests of the reconciler that lives now."""
+
+def answer(
+    life: Life, fate_of: Callable[[Request], Fate | None] = lambda _: None, **late: float
+) -> None:
+    """Decide on the requests of the reconciler that lives now.
+
+    Args:
+        life: The life.
+        fate_of: What happens to a request; None for nothing.
+        late: Seconds that events of a kind take, by plural name.
+    """
     for replica in life.replicas:
-        replica.process.transports[0].network = Answering(life.rng, 0.0, fate_of=fate_of)
+        network = Answering(life.rng, 0.0, fate_of=fate_of, late=dict(late))
+        replica.process.transports[0].network = network
 
 
 def entry(life: Life, plan: str = "deploy") -> Any:
@@ -86,8 +102,10 @@ def run_of(job: JsonObject) -> Any:
     return job["metadata"]["annotations"][ANNOTATION_PLAN_UID]
 
 
-async def end(life: Life, job: JsonObject, kind: str = "Complete", **said: str) -> None:
-    """Have a Job end, as its controller does."""
+async def end(
+    life: Life, job: JsonObject, kind: str = "Complete", after: float = 5.0, **said: str
+) -> None:
+    """Have a Job end, as its controller does, and wait for so many seconds."""
     condition = {"type": kind, "status": "True", **said}
     await life.user.client.merge_patch(
         JOBS,
@@ -96,7 +114,7 @@ async def end(life: Life, job: JsonObject, kind: str = "Complete", **said: str) 
         namespace="ns",
         subresource="status",
     )
-    await asyncio.sleep(5)
+    await asyncio.sleep(after)
 
 
 async def pod_of(

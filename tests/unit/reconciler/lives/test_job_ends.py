@@ -91,9 +91,12 @@ def test_a_step_that_fails_takes_the_jobs_of_the_others_along() -> None:
 
 
 @pytest.mark.parametrize("crash", [False, True])
-def test_a_run_in_the_place_of_another_one_begins_without_its_job(crash: bool) -> None:
+@pytest.mark.parametrize("steps", [[["backup"]], [["done"], ["backup"]]])
+def test_a_run_in_the_place_of_another_one_begins_without_its_job(
+    steps: list[list[str]], crash: bool
+) -> None:
     async def body(life: Life) -> None:
-        await install(life)
+        await install(life, deploy=build.serial(*steps))
         [job] = jobs(life)
         if crash:
             await life.crash(0)
@@ -124,6 +127,27 @@ def test_a_job_is_created_once_the_pods_of_former_ones_have_ended() -> None:
         [new] = jobs(life)
         assert run_of(new) == entry(life)["uid"]
         assert row(life)["jobUid"] == new["metadata"]["uid"]
+
+    passes(body, "admitted")
+
+
+def test_a_former_job_that_is_held_by_a_finalizer_is_waited_for() -> None:
+    async def body(life: Life) -> None:
+        await install(life)
+        [job] = jobs(life)
+        name = job["metadata"]["name"]
+        held: JsonObject = {"metadata": {"finalizers": ["example.com/held"]}}
+        await life.user.client.merge_patch(JOBS, name, held, namespace="ns")
+        await _restart(life)
+        await asyncio.sleep(30)
+        assert [run_of(one) for one in jobs(life)] == [run_of(job)]
+        assert row(life)["message"].endswith(
+            f"waits until job {name} of a former run of the task has ended"
+        )
+        let_go: JsonObject = {"metadata": {"finalizers": None}}
+        await life.user.client.merge_patch(JOBS, name, let_go, namespace="ns")
+        await asyncio.sleep(10)
+        assert [run_of(one) for one in jobs(life)] == [entry(life)["uid"]]
 
     passes(body, "admitted")
 
@@ -222,11 +246,20 @@ def test_a_job_that_cannot_be_deleted_does_not_hold_the_end_and_an_event_tells(
             event for event in life.observed.events.values() if event["reason"] == "JobNotDeleted"
         ]
         assert f"kubectl delete job -n ns {job['metadata']['name']}" in told["message"]
-        # The next run waits for it, and ends it.
-        answer(life, lambda _: None)
+        # The next run ends it. Its controller may be about to create a pod, so a second passes.
+        deleted: list[float] = []
+
+        def passes_by(request: Request) -> None:
+            if deletes(request):
+                deleted.append(asyncio.get_running_loop().time())
+            elif request.method == "POST" and request.path.endswith("/jobs"):
+                assert asyncio.get_running_loop().time() >= deleted[0] + 1
+
+        answer(life, passes_by)
         await run_again(life)
         [new] = jobs(life)
         assert run_of(new) == entry(life)["uid"]
+        assert deleted
 
     passes(body, "admitted")
 
@@ -234,19 +267,14 @@ def test_a_job_that_cannot_be_deleted_does_not_hold_the_end_and_an_event_tells(
 def test_a_failed_run_is_not_attempted_again_while_its_jobs_are_deleted() -> None:
     async def body(life: Life) -> None:
         await install(life, deploy=build.serial(["done"]), backup=PARALLEL)
-        creations: list[str] = []
-
-        def fate(request: Request) -> Fate | None:
-            if request.method == "POST" and request.path.endswith("/jobs"):
-                creations.append(request.path)
-            return Fate(after=5) if deletes(request) else None
-
-        answer(life, fate)
+        answer(life, lambda request: Fate(after=5) if deletes(request) else None)
         await life.user.change("i", {"run": {"planName": "backup", "uid": "u"}})
         await until(lambda: entry(life, "backup")["status"] == "FATAL_ERROR")
         await asyncio.sleep(30)
         assert not jobs(life)
-        assert len(creations) <= 1
+        reasons = {event["reason"] for event in life.observed.events.values()}
+        assert "DummyTaskError" in reasons
+        assert "JobResultUnknown" not in reasons
 
     passes(body, "admitted")
 

@@ -13,6 +13,7 @@ from tests.support.apiserver.network.faults import Fate
 from tests.support.apiserver.server import Request
 from tests.unit.reconciler.lives.jobs import (
     answer,
+    create,
     end,
     ended,
     entry,
@@ -24,6 +25,8 @@ from tests.unit.reconciler.lives.jobs import (
     run_again,
     run_of,
     set_pod,
+    until,
+    version,
 )
 from tests.unit.reconciler.lives.life import Life, passes
 
@@ -137,7 +140,9 @@ def test_a_job_whose_end_was_seen_may_be_deleted_at_once() -> None:
     async def body(life: Life) -> None:
         await install(life)
         [job] = jobs(life)
-        await end(life, job)
+        # The reconciler hears of both at the same time.
+        answer(life, jobs=1.0)
+        await end(life, job, after=0.0)
         await life.user.client.delete(JOBS, job["metadata"]["name"], namespace="ns")
         await asyncio.sleep(10)
         assert entry(life)["status"] == "COMPLETE"
@@ -187,6 +192,55 @@ def test_more_jobs_stay_if_the_task_says_so() -> None:
             await end(life, jobs(life)[-1])
             made.append(jobs(life)[-1]["metadata"]["name"])
         assert [job["metadata"]["name"] for job in jobs(life)] == made[2:]
+
+    passes(body, "admitted")
+
+
+def test_all_jobs_go_that_are_kept_no_more() -> None:
+    async def body(life: Life) -> None:
+        await install(life, job_task(keep=4))
+        for number in range(4):
+            if number:
+                await run_again(life, uid=f"u{number}")
+            await end(life, jobs(life)[-1])
+        assert len(jobs(life)) == 4
+        await life.put_version(version(job_task()))
+        await asyncio.sleep(10)
+        await run_again(life, uid="last")
+        assert [run_of(job) for job in jobs(life)] == [entry(life)["uid"]]
+
+    passes(body, "admitted")
+
+
+def test_a_job_that_went_with_its_instance_is_not_created_again_for_nobody() -> None:
+    async def body(life: Life) -> None:
+        creations: list[str] = []
+
+        def fate(request: Request) -> Fate | None:
+            if request.method != "POST" or not request.path.endswith("/jobs"):
+                return None
+            creations.append(request.path)
+            return Fate(lost="answer")
+
+        answer(life, fate, instances=30.0, jobs=30.0)
+        await create(life)
+        await until(lambda: bool(jobs(life)))
+        await life.user.delete("i")
+        await asyncio.sleep(60)
+        assert len(creations) == 1
+
+    passes(body, "admitted")
+
+
+def test_nothing_is_told_of_a_job_that_went_with_its_instance() -> None:
+    async def body(life: Life) -> None:
+        await install(life)
+        answer(life, instances=30.0)
+        await life.user.delete("i")
+        await asyncio.sleep(60)
+        assert not jobs(life)
+        reasons = {event["reason"] for event in life.observed.events.values()}
+        assert "JobResultUnknown" not in reasons
 
     passes(body, "admitted")
 
@@ -246,7 +300,7 @@ def test_a_missing_right_is_named_and_waited_for(method: str, path: str, text: s
         await install(life)
         assert entry(life)["status"] == "IN_PROGRESS"
         assert (row(life)["status"], text in row(life)["message"]) == ("ERROR", True)
-        answer(life, lambda _: None)
+        answer(life)
         await asyncio.sleep(120)
         assert len(jobs(life)) == 1
 

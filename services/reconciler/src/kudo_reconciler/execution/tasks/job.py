@@ -218,8 +218,11 @@ class JobTask:
         if pod is not None:
             return self._waits(PODS, pod, "of a former run of the task", context)
         if active:
-            # Its controller may be about to create a pod: the next look tells.
             return self._waits(JOBS, active[0], "of a former run of the task", context)
+        just_ended = self.jobs.just_ended(context.instance, _names(context).label)
+        if just_ended:
+            text = f"waits until job {just_ended} of a former run of the task has ended"
+            return Former(text, polled=True)
         return None
 
     def _waits(self, kind: Resource, obj: JsonObject, of: str, context: TaskContext) -> Former:

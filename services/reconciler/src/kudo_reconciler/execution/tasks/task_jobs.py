@@ -7,7 +7,7 @@ deletes the pods after it. Until they have ended, no other Job of the task is cr
 import asyncio
 import logging
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from kubeio.client import Client
@@ -28,6 +28,7 @@ from kudo.api.problems import listed
 from kudo.api.task_kinds import TaskError
 from kudo.objects.enrichment import execution_of
 from kudo.objects.health import Exit, State, exit_of, health_of
+from kudo_reconciler.common.clock import loop_seconds
 from kudo_reconciler.common.errors import error_text
 from kudo_reconciler.common.keys import key_of
 from kudo_reconciler.objects.cached_objects import reduced
@@ -44,6 +45,8 @@ ATTEMPTS: Final = 4
 _PAUSE: Final = 0.5
 """Seconds before the second attempt; each further pause is twice as long."""
 _RETRIED: Final = (ConnectionLost, TooManyRequests, ServerError, Conflict)
+_SETTLING: Final = 1.0
+"""Seconds after the deletion of an active Job within which its controller may create a pod."""
 _STEP: Final = (ANNOTATION_PHASE, ANNOTATION_STEP)
 _ENDED: Final = "status.phase!=Succeeded,status.phase!=Failed"
 
@@ -54,10 +57,13 @@ class TaskJobs:
 
     Attributes:
         accounts: For the end of a run. Requests of a task use the client of the task.
+        ended: Active Jobs that were deleted a moment ago, and when, in seconds of the event loop:
+            by the uid of the Instance and the label of the task.
     """
 
     accounts: Accounts
     observer: Observer
+    ended: dict[tuple[str, str], tuple[str, float]] = field(default_factory=dict)
 
     async def listed(
         self, instance: Instance, label: str = "", *, client: Client
@@ -158,7 +164,31 @@ class TaskJobs:
                 # A finalizer of somebody else holds it.
                 self.observer.read(JOBS, left)
                 return
+        finally:
+            # Also without an answer: it may be deleted all the same.
+            if not has_ended(job):
+                self._remember(job)
         self.observer.gone(JOBS, job)
+
+    def _remember(self, job: JsonObject) -> None:
+        """Remember that an active Job is deleted now, and no longer those of long ago."""
+        now = loop_seconds()
+        for key, (_, at) in list(self.ended.items()):
+            if now < at + _SETTLING:
+                break
+            del self.ended[key]
+        labels = job["metadata"].get("labels") or {}
+        key = str((controller_of(job) or {}).get("uid")), str(labels.get(LABEL_JOB_OF))
+        self.ended.pop(key, None)
+        self.ended[key] = job["metadata"]["name"], now
+
+    def just_ended(self, instance: Instance, label: str) -> str:
+        """Return the Job of a task that was active and was deleted a moment ago; empty if none was.
+
+        Its controller may have been about to create a pod, which no list has yet.
+        """
+        name, at = self.ended.get((instance.metadata.uid, label), ("", 0.0))
+        return name if loop_seconds() < at + _SETTLING else ""
 
     # At the end of a run
 
@@ -183,9 +213,9 @@ class TaskJobs:
 
         Args:
             instance: The Instance.
-            attempts: How often it is tried, with pauses that grow.
             account: That the run acted as; None for the one that the Instance names now.
             keep: The uid of the run whose Jobs stay.
+            attempts: How often it is tried, with pauses that grow.
 
         Returns:
             Why some may still run, and what to do; empty if none does.
