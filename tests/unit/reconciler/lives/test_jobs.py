@@ -87,6 +87,17 @@ def test_a_failed_job_ends_the_plan_with_exit_code_and_termination_message(
     passes(body, "admitted")
 
 
+def test_outputs_of_a_program_that_fails_are_in_no_message() -> None:
+    async def body(life: Life) -> None:
+        await install(life, job_task(outputs=["file"]))
+        [job] = jobs(life)
+        await pod_of(life, job, ended(3, '{"file": "db.sql"}'))
+        await end(life, job, "Failed", reason="BackoffLimitExceeded")
+        assert row(life)["message"].endswith("container main ended with exit code 3")
+
+    passes(body, "admitted")
+
+
 def test_a_job_that_takes_too_long_is_told_so_and_not_how_it_was_stopped() -> None:
     async def body(life: Life) -> None:
         await install(life, job_task(activeDeadlineSeconds=5))

@@ -5,7 +5,7 @@ the message is what the program wrote for others, and never the end of its log. 
 another policy all the same, such as from a webhook, the message of that container is not shown.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from kudo.api import JsonObject
@@ -50,6 +50,11 @@ class Exit:
         ended = f"container {self.container} ended with exit code {self.code}{reason}"
         said = f"{ended}: {self.message}" if self.message else ended
         return f"{said}; {self.advice}" if self.advice else said
+
+    def without_outputs(self) -> "Exit":
+        """Return the same without a message that looks like the outputs of a task."""
+        is_object = self.message.startswith("{")
+        return replace(self, message="", advice="") if is_object else self
 
 
 def exit_of(pod: JsonObject) -> Exit | None:

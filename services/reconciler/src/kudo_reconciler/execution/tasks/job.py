@@ -23,7 +23,7 @@ from kubeio.errors import AlreadyExists, ApiError, ConnectionLost, KubeError
 from kubeio.leader_election.elector import NotLeading
 from kubeio.resource import JOBS, PODS, Resource
 from kudo.api import JsonObject, names
-from kudo.api.task_kinds import FatalTaskError, TaskError, TransientTaskError
+from kudo.api.task_kinds import FatalTaskError, TaskError, TransientTaskError, kind_of
 from kudo.objects.enrichment import enrich, execution_of
 from kudo.objects.health import State, health_of, job_failure
 from kudo.tasks.job import JobNames, job_object
@@ -326,6 +326,9 @@ class JobTask:
         except KubeError as error:
             why = error_text(error, PODS) if isinstance(error, ApiError | ConnectionLost) else error
             return f"{began}{said}; how its container has ended cannot be read: {why}"
+        if ended is not None and kind_of(context.task).outputs(context.task):
+            # A program that fails after it has written its outputs has said nothing about that.
+            ended = ended.without_outputs()
         return f"{began}{ended or said}"
 
 
