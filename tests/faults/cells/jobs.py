@@ -1,5 +1,7 @@
 """The life of Job tasks: Jobs that end well and badly, and runs that end while one is active.
 
+What a Job hands on is in the status, and in an object of a later step.
+
 The pods of simulated nodes run for as long as an annotation of their template says.
 """
 
@@ -20,13 +22,18 @@ _POLL: Final = 0.2
 _SECONDS: Final = '{{ if eq .Params.SLOW "true" }}10m{{ else }}100ms{{ end }}'
 
 
+_MESSAGE: Final = '{"size": "3"}'
+"""The outputs of the task."""
+
+
 def _pod(**annotations: str) -> str:
     """Return a pod template with annotations for the node."""
     pod = {
         "metadata": {"annotations": {f"kwok.kudo.dev/{k}": v for k, v in annotations.items()}},
         "spec": {"containers": [{"name": "main", "image": "busybox"}]},
     }
-    return build.template(pod).replace('\\"', '"').replace(f'"{_SECONDS}"', f"'{_SECONDS}'")
+    text = build.template(pod).replace('\\"', '"').replace(f'"{_SECONDS}"', f"'{_SECONDS}'")
+    return text.replace(f'"{_MESSAGE}"', f"'{_MESSAGE}'")
 
 
 def _version() -> Json:
@@ -34,18 +41,25 @@ def _version() -> Json:
         name: build.task(name, "Job", job={"podTemplate": f"{name}.yaml", "command": ["run"]})
         for name in ("backup", "broken")
     }
+    jobs["backup"]["spec"]["job"]["outputs"] = ["size"]
+    note = build.config_map("{{ .Name }}-note", size="{{ .Outputs.backup.size }}")
     return build.operator_version(
         f"{_WORKS}-0.1.0",
         operator=_WORKS,
         templates={
             "base.yaml": build.template(build.config_map("{{ .Name }}-base", p="{{ .PlanName }}")),
-            "backup.yaml": _pod(**{"run-for": _SECONDS}),
+            "note.yaml": build.template(note),
+            "backup.yaml": _pod(**{"run-for": _SECONDS, "termination-message": _MESSAGE}),
             "broken.yaml": _pod(**{"exit-code": "3", "run-for": "100ms"}),
         },
-        tasks=[build.task("base", "Apply", "base.yaml"), *jobs.values()],
+        tasks=[
+            build.task("base", "Apply", "base.yaml"),
+            build.task("note", "Apply", "note.yaml"),
+            *jobs.values(),
+        ],
         parameters=[build.parameter("SLOW", "false", trigger="work")],
         plans={
-            "deploy": build.serial(["base"], ["backup"]),
+            "deploy": build.serial(["base"], ["backup"], ["note"]),
             "again": build.serial(["backup", "base"]),
             "fail": build.serial(["broken"]),
             "work": build.serial(["backup"]),

@@ -44,7 +44,9 @@ def values() -> Mapping[str, object]:
     located = Located(package, FolderLocation(ROOT))
     version = to_objects(resolve(located, None).root, namespace).operator_version
     instance = preview_instance(version, name, namespace, {parameter: value})
-    return variables(instance, version, plan="deploy", phase="main", step="servers").read()
+    outputs = {"probe": {"zone": "north"}}
+    place = {"plan": "deploy", "phase": "main", "step": "servers"}
+    return variables(instance, version, **place, outputs=outputs).read()
 
 
 @pytest.mark.parametrize(("template", "rendered"), [*examples()])

@@ -6,7 +6,7 @@ Of pods that a controller creates there are only those of Jobs, if a test asks f
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Final, Literal
 
 from kubeio.types import JsonObject
 from tests.support.apiserver.storage import Revision, StorageName, key_of
@@ -104,6 +104,10 @@ _STATUSES: dict[StorageName, Callable[[JsonObject, State], JsonObject]] = {
     JOB.storage: _job,
     POD.storage: _pod,
 }
+
+
+_MESSAGE: Final = "kwok.kudo.dev/termination-message"
+"""What containers write to their termination log, as for simulated nodes."""
 
 
 @dataclass(slots=True)
@@ -209,8 +213,12 @@ class Workloads:
         pod = self.writer.storage.table(POD.storage).objects.get((namespace, name))
         if pod is None or not _is_of_job(pod):
             return
-        container = job["spec"]["template"]["spec"]["containers"][0]["name"]
+        template = job["spec"]["template"]
+        container = template["spec"]["containers"][0]["name"]
         ended = {"exitCode": int(phase == "Failed"), "reason": "Error"}
+        message = (template["metadata"].get("annotations") or {}).get(_MESSAGE)
+        if message:
+            ended["message"] = message
         states = [{"name": container, "state": {"terminated": ended}}]
         status = {"phase": phase} | ({} if phase == "Running" else {"containerStatuses": states})
         target = Target(POD, namespace, name, "status")
