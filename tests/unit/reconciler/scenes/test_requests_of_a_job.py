@@ -4,10 +4,11 @@ import asyncio
 import json
 from collections import Counter
 
+from kubeio.resource import SERVICE_ACCOUNTS
 from kubeio.types import JsonObject
 from tests.support import build
 from tests.support.apiserver.controllers.workloads import Outcome
-from tests.unit.reconciler.scenes.scene import Scene, play
+from tests.unit.reconciler.scenes.scene import STRICT, Scene, play
 
 _READS = frozenset({"GET"})
 _APPLIED: JsonObject = {
@@ -66,6 +67,29 @@ def costs(kind: str) -> list[Counter[str]]:
 
     play(body)
     return found
+
+
+def test_every_request_for_a_job_is_sent_as_the_account_of_the_instance() -> None:
+    async def body(scene: Scene) -> None:
+        scene.life.cluster.workloads.outcome = lambda _: Outcome(seconds=60)
+        account: JsonObject = {"metadata": {"name": "worker", "namespace": "ns"}}
+        await scene.admin.create(SERVICE_ACCOUNTS, account)
+        await scene.life.put_version(version("Job"))
+        await scene.life.user.create("i", {}, {"serviceAccountName": "worker"})
+        await asyncio.sleep(20)
+        await scene.life.user.change("i", {"run": "cancel"})
+        await scene.until_idle("i")
+        await scene.run("i", "second")
+        assert scene.entry("i", "second")["status"] == "COMPLETE"
+        sent = [
+            (one.method, one.user)
+            for one in scene.network.seen
+            if {"jobs", "pods"} & {*one.path.split("/")} and "/namespaces/ns/" in one.path
+        ]
+        assert {method for method, _ in sent} == {"GET", "POST", "DELETE"}
+        assert {user for _, user in sent} == {"system:serviceaccount:ns:worker"}
+
+    play(body, STRICT, "--watch=deployments.apps")
 
 
 def writes(requests: Counter[str]) -> int:

@@ -6,6 +6,8 @@ import pytest
 
 from kubeio.resource import Resource
 from kubeio.types import JsonObject
+from tests.support import build
+from tests.support.apiserver.controllers.workloads import Outcome
 from tests.support.apiserver.server import Request
 from tests.support.apiserver.status import StatusError
 from tests.unit.reconciler.scenes.scene import (
@@ -81,6 +83,21 @@ def test_adopting_changes_no_object() -> None:
         writes = [one for one in scene.network.seen if one.method not in {"GET", "POST"}]
         assert {one.path.split("/")[-1] for one in writes} <= {"i", "status"}
         assert there(scene) == ["a", "b", "c"]
+
+    play(body)
+
+
+def test_the_job_of_a_job_task_is_recorded_by_no_adoption() -> None:
+    async def body(scene: Scene) -> None:
+        scene.life.cluster.workloads.outcome = lambda _: Outcome()
+        job = build.task("run", "Job", job={"image": "a", "command": ["a"]})
+        plans = {"deploy": build.serial(["run"])}
+        await scene.install("i", of=build.stored_version(tasks=[job], templates={}, plans=plans))
+        await ask(scene, ADOPT)
+        await asyncio.sleep(10)
+        assert scene.told("InventoryAdopted") == [
+            "0 objects belong to the Instance, 0 of them were not on record"
+        ]
 
     play(body)
 
