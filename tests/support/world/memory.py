@@ -27,7 +27,7 @@ from tests.support.cluster.waiting import wait_until
 from tests.support.instance_admission import RECONCILER, Addressing, InstanceAdmission
 from tests.support.world.applying import applied
 from tests.support.world.command_line import run_command
-from tests.support.world.outcomes import outcome
+from tests.support.world.outcomes import is_of_job_task, outcome
 from tests.support.world.replica import Replica
 
 NAMESPACE: Final = "scenario"
@@ -101,6 +101,7 @@ class MemoryWorld(interface.World):
             admission=admission, crds=_DEFINITIONS, namespaces=(NAMESPACE, "default", "kudo-system")
         )
         cluster.workloads.outcome, cluster.workloads.progress = outcome, True
+        cluster.workloads.has_pod = is_of_job_task
         admission.storage = cluster.server.storage
         world = cls(cluster, admission)
         with _no_error_logged():

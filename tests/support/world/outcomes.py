@@ -4,6 +4,7 @@ import re
 from typing import Final
 
 from kubeio.types import JsonObject
+from kudo.api.names import LABEL_JOB_OF
 from tests.support.apiserver.controllers.workloads import Outcome, State
 
 _PREFIX: Final = "kwok.kudo.dev"
@@ -29,6 +30,11 @@ def outcome(obj: JsonObject) -> Outcome:
         "healthy" if ends == "0" else ("failed" if obj["kind"] in {"Job", "Pod"} else "stuck")
     )
     return Outcome(state, max(seconds, _SECONDS))
+
+
+def is_of_job_task(job: JsonObject) -> bool:
+    """Return whether a Job is that of a Job task, of which pods are looked at."""
+    return LABEL_JOB_OF in (job["metadata"].get("labels") or {})
 
 
 def _seconds(duration: str) -> float:

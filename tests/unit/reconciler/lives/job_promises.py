@@ -17,6 +17,7 @@ from tests.support.apiserver.cluster import moment
 from tests.support.apiserver.server import ApiServer
 from tests.support.apiserver.storage import Revision, StorageName
 from tests.support.instance_admission import RECONCILER
+from tests.support.world.outcomes import is_of_job_task
 
 JOBS = ("batch", "jobs")
 PODS = ("", "pods")
@@ -24,10 +25,6 @@ _ENDED = frozenset({"Complete", "Failed"})
 _LATEST = timedelta(seconds=60)
 """After which the reconciler has heard of an end, and what it sent before has arrived."""
 _OVER = frozenset({"Succeeded", "Failed"})
-
-
-def is_of_job_task(obj: JsonObject) -> bool:
-    return names.LABEL_JOB_OF in (obj["metadata"].get("labels") or {})
 
 
 def has_ended(job: JsonObject) -> bool:

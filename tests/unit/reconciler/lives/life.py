@@ -23,8 +23,8 @@ from tests.support.apiserver.status import StatusError
 from tests.support.apiserver.writes.admission import Review
 from tests.support.instance_admission import RECONCILER, InstanceAdmission
 from tests.support.loops.virtual_loop import VirtualLoop
+from tests.support.world.outcomes import is_of_job_task
 from tests.support.world.replica import Replica
-from tests.unit.reconciler.lives.job_promises import is_of_job_task
 from tests.unit.reconciler.lives.network import LONGEST, RandomNetwork
 from tests.unit.reconciler.lives.observed import Observed
 from tests.unit.reconciler.lives.rest import (

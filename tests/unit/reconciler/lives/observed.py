@@ -20,11 +20,12 @@ from tests.support.apiserver.cluster import moment
 from tests.support.apiserver.server import ApiServer
 from tests.support.apiserver.storage import Revision, StorageName
 from tests.support.instance_admission import RECONCILER, InstanceAdmission
+from tests.support.world.outcomes import is_of_job_task
 from tests.unit.kudo.plans.runs.control_promises import SENT
 from tests.unit.kudo.plans.runs.lifecycle_promises import assert_kept
 from tests.unit.kudo.plans.runs.writes import Record, Write
 from tests.unit.reconciler.lives.inventory.observed import INVENTORIES, Records
-from tests.unit.reconciler.lives.job_promises import JobPromises, is_of_job_task
+from tests.unit.reconciler.lives.job_promises import JobPromises
 
 INSTANCES: Final = (names.GROUP, "instances")
 VERSIONS: Final = (names.GROUP, "operatorversions")

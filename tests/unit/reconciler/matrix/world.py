@@ -29,9 +29,8 @@ from tests.support.apiserver.server import Request
 from tests.support.apiserver.storage import Storage, StorageName
 from tests.support.apiserver.writes.admission import Review
 from tests.support.instance_admission import RECONCILER, InstanceAdmission, addressed
-from tests.support.world.outcomes import outcome
+from tests.support.world.outcomes import is_of_job_task, outcome
 from tests.support.world.replica import Replica
-from tests.unit.reconciler.lives.job_promises import is_of_job_task
 from tests.unit.reconciler.lives.life import DEFINITIONS, CheckedAdmission, told
 from tests.unit.reconciler.lives.observed import Observed
 from tests.unit.reconciler.matrix.network import StruckNetwork, StruckTransport, Wire, apart

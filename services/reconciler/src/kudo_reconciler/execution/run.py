@@ -257,7 +257,7 @@ class PlanRunner:
             is_suspended=run.is_suspended,
             stored=stored,
             # Those of the steps before it are stored, and stay what they are.
-            outputs=outputs_before(run.plan, entry, ref),
+            outputs=outputs_before(run.plan, entry, ref) if run.version.outputs else {},
             tell=run.tell,
             takes_long=operation.takes_long,
             renderer=self.renderer,

@@ -25,6 +25,7 @@ from tests.support.apiserver.cluster import moment
 from tests.support.apiserver.server import ApiServer, Request
 from tests.support.apiserver.storage import Revision, StorageName
 from tests.support.instance_admission import RECONCILER
+from tests.support.world.outcomes import is_of_job_task
 from tests.unit.reconciler.lives.inventory.promises import (
     OF_DELETIONS,
     OF_REST,
@@ -36,7 +37,6 @@ from tests.unit.reconciler.lives.inventory.promises import (
     controller_of,
     what_is_created_is_on_record,
 )
-from tests.unit.reconciler.lives.job_promises import is_of_job_task
 
 INSTANCES: Final = (names.GROUP, "instances")
 INVENTORIES: Final = (names.GROUP, "inventories")
