@@ -106,7 +106,7 @@ _STATUSES: dict[StorageName, Callable[[JsonObject, State], JsonObject]] = {
 }
 
 
-_MESSAGE: Final = "kwok.kudo.dev/termination-message"
+MESSAGE: Final = "kwok.kudo.dev/termination-message"
 """What containers write to their termination log, as for simulated nodes."""
 
 
@@ -216,7 +216,7 @@ class Workloads:
         template = job["spec"]["template"]
         container = template["spec"]["containers"][0]["name"]
         ended = {"exitCode": int(phase == "Failed"), "reason": "Error"}
-        message = (template["metadata"].get("annotations") or {}).get(_MESSAGE)
+        message = (template["metadata"].get("annotations") or {}).get(MESSAGE)
         if message:
             ended["message"] = message
         states = [{"name": container, "state": {"terminated": ended}}]

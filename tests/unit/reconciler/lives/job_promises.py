@@ -4,6 +4,7 @@
 * Nothing of a former Job of a task works when a new one is created.
 * When a run is stored as ended otherwise than COMPLETE, or replaced, none of its Jobs is active.
 * A Job whose end is known is deleted only once there is a newer one of its task.
+* What a task hands on is stored by the write that makes it COMPLETE.
 """
 
 from collections.abc import Iterator
@@ -12,8 +13,9 @@ from datetime import datetime, timedelta
 
 from kubeio.types import JsonObject
 from kudo.api import ExecutionStatus, Instance, names
-from kudo.plans.execution import status_of
+from kudo.plans.execution import status_of, steps_of_entry
 from tests.support.apiserver.cluster import moment
+from tests.support.apiserver.controllers.workloads import MESSAGE
 from tests.support.apiserver.server import ApiServer
 from tests.support.apiserver.storage import Revision, StorageName
 from tests.support.instance_admission import RECONCILER
@@ -40,12 +42,14 @@ class JobPromises:
         may_stay: Whether deletions may fail for so long that a run ends with an active Job.
         created: uids of the Jobs of each name in each run.
         ended: When Jobs have ended, by uid.
+        handing_on: Run, phase, step and task of Jobs that hand something on.
     """
 
     server: ApiServer
     may_stay: bool = False
     created: dict[tuple[str, str], set[str]] = field(default_factory=dict)
     ended: dict[str, datetime] = field(default_factory=dict)
+    handing_on: set[tuple[str, str, str, str]] = field(default_factory=set)
 
     def follow(self, name: StorageName, revision: Revision) -> None:
         """Take up a change.
@@ -87,6 +91,10 @@ class JobPromises:
             if (pod.get("status") or {}).get("phase") not in _OVER
         ]
         assert not working, f"created while {', '.join(working)} works"
+        if MESSAGE in (job["spec"]["template"]["metadata"].get("annotations") or {}):
+            annotations, labels = job["metadata"]["annotations"], job["metadata"]["labels"]
+            step = annotations[names.ANNOTATION_PHASE], annotations[names.ANNOTATION_STEP]
+            self.handing_on.add((_run(job), *step, labels[names.LABEL_JOB_OF]))
 
     def _of_task(self, kind: StorageName, job: JsonObject) -> Iterator[JsonObject]:
         """Yield the objects of a kind that are of the task of a Job."""
@@ -98,6 +106,19 @@ class JobPromises:
                 for label in (names.LABEL_INSTANCE, names.LABEL_JOB_OF)
             ):
                 yield obj
+
+    def hold_outputs(self, new: Instance) -> None:
+        """Hold a status that the reconciler has stored against the promise of outputs.
+
+        Raises:
+            AssertionError: it is broken.
+        """
+        for entry in new.plan_status.values():
+            for ref, step in steps_of_entry(entry):
+                for task in step.tasks or ():
+                    hands_on = (entry.uid, ref.phase, ref.step, task.name) in self.handing_on
+                    if hands_on and task.status == ExecutionStatus.COMPLETE:
+                        assert task.name in (step.outputs or {}), f"{ref}: outputs not stored"
 
     def hold_end(self, old: Instance, new: Instance) -> None:
         """Hold a status that the reconciler has stored against the promise of ends.

@@ -7,6 +7,7 @@ from random import Random
 from typing import Final
 
 from kubeio.types import JsonObject
+from tests.support.apiserver.controllers.workloads import MESSAGE
 from tests.unit.kudo.plans.runs.control_promises import HIDDEN
 
 PARAMETERS: Final[dict[str, tuple[str | None, ...]]] = {
@@ -59,6 +60,15 @@ def _pods(argument: str) -> JsonObject:
             "spec": {"containers": [container], "restartPolicy": "Never"},
         },
     }
+
+
+_POD: Final = json.dumps(
+    {
+        "metadata": {"annotations": {MESSAGE: '{"size": "{{ .Params.SIZE }}"}'}},
+        "spec": {"containers": [{"name": "main", "image": "c"}]},
+    }
+)
+"""The pod of a Job task, whose program hands a text on."""
 
 
 @dataclass
@@ -138,7 +148,9 @@ class _Draft:
         if self.jobs and self.rng.random() < 0.3:
             return self.rng.choice(self.jobs)
         env = [{"name": "SIZE", "value": "{{ .Params.SIZE }}"}]
-        job: JsonObject = {"image": "c", "command": ["c"], "env": env}
+        self.templates["job.yaml"] = _POD
+        job: JsonObject = {"podTemplate": "job.yaml", "command": ["c"], "env": env}
+        job["outputs"] = ["size"]
         keep = self.rng.choice((None, 1, 2))
         self.jobs.append(self._task("Job", {"job": job | ({"keep": keep} if keep else {})}))
         return self.jobs[-1]
