@@ -73,6 +73,7 @@ TOO_LARGE: list[tuple[Resource, Json, str]] = [
     (VERSIONS, version(tasks=[{"name": "t"}] * 1001), "spec.tasks"),
     (VERSIONS, version(tasks=[job(env=[{}] * 201)]), "spec.tasks[0].spec.job.env"),
     (VERSIONS, version(tasks=[job(args=["a"] * 101)]), "spec.tasks[0].spec.job.args"),
+    (VERSIONS, version(tasks=[job(outputs=["a"] * 51)]), "spec.tasks[0].spec.job.outputs"),
     (VERSIONS, version(plans={str(n): {} for n in range(201)}), "spec.plans"),
     (VERSIONS, version(parameters=[{"name": "x" * 254}]), "spec.parameters[0].name"),
     (INSTANCES, instance(bounds.PARAMETERS + 1), "spec.parameters"),

@@ -1,11 +1,13 @@
 """`plan status` as a tree, against literal text."""
 
+import io
 from typing import Any
 
 import pytest
 
 from kubectl_kudo.reading.plan_view import plan_node, plans_node, shown_plan
 from kubectl_kudo.session.blocks import Tree
+from kubectl_kudo.session.screen import draw_blocks
 
 JsonObject = dict[str, Any]
 
@@ -97,6 +99,19 @@ def test_the_names_of_outputs_stand_below_their_step_and_their_texts_do_not() ->
         instance(deploy={"status": "COMPLETE", "uid": "1", "phases": [phase]})
     )
     assert "hunter2" not in shown
+
+
+def test_outputs_fit_into_a_terminal_of_80_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    outputs = {"dump-of-all-databases": {f"name-of-an-output-{at}": "" for at in range(9)}}
+    step = {"name": "dump", "status": "COMPLETE", "outputs": outputs}
+    phase = {"name": "main", "status": "COMPLETE", "steps": [step]}
+    entry = {"status": "COMPLETE", "uid": "1", "phases": [phase]}
+    stream = io.StringIO()
+    draw_blocks([Tree([plans_node(instance(deploy=entry), PLANS)])], stream)
+    lines = stream.getvalue().splitlines()
+    assert max(map(len, lines)) <= 80
+    assert sum("dump-of-all-databases.name-of-an-output-" in line for line in lines) >= 5
 
 
 def test_the_strategy_of_a_phase_is_that_of_its_own_plan() -> None:
