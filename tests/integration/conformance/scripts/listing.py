@@ -37,6 +37,8 @@ async def lists_are_selected_and_paged(api: Recorder) -> None:
     await select("by a set", label_selector="odd in (0,2)")
     await select("by absence", label_selector="odd!=1,!even,odd")
     await select("by name", field_selector="metadata.name=m3")
+    others = "metadata.name!=m3,metadata.name!=m1"
+    await select("by other names", label_selector="odd", field_selector=others)
     await select("by another field", field_selector="data.x=1")
     await select("by nonsense", label_selector="odd in")
     await select("in pages", label_selector="odd", limit=2)
