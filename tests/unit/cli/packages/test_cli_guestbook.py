@@ -3,9 +3,11 @@
 That the plans do it on a cluster is shown by the suites of the package.
 """
 
+import json
 import os
 import re
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -59,6 +61,58 @@ def test_the_migration_gives_each_entry_one_date(tmp_path: Path) -> None:
     first, second = book.removeprefix("Content-Type: text/plain\n\n").splitlines()
     assert first == "topic=Praise&text=First&date=unknown"
     assert re.fullmatch(r"topic=Praise&text=x{182}&date=\d{4}-\d\d-\d\d", second)
+
+
+@pytest.mark.parametrize(
+    ("book", "entries", "broken"),
+    [
+        ("", "0", "0"),
+        ("topic=Praise&text=First\n", "1", "0"),
+        ("topic=Praise&text=First\nscrawl\ntopic=&text=&date=1\nx&topic=&text=\n", "4", "2"),
+    ],
+)
+def test_the_store_answers_with_what_the_task_hands_on(
+    tmp_path: Path, book: str, entries: str, broken: str
+) -> None:
+    (tmp_path / "book").write_text(book)
+    outputs = json.loads(ask("v2", "migrate", tmp_path).partition("\n\n")[2])
+    at = outputs.pop("at")
+    assert outputs == {"entries": entries, "broken": broken}
+    assert abs(int(at) - time.time()) < 60
+
+    tasks = {task.name: task for task in guestbook("v2").operator_version.spec.tasks or ()}
+    job = tasks["mend"].spec.job
+    assert job is not None
+    assert {*(job.outputs or ())} == {"at", *outputs}
+
+
+@pytest.mark.parametrize(("migrated", "code"), [("1", 0), ("2", 0), ("3", 1)])
+def test_a_front_that_shows_fewer_entries_than_were_migrated_fails(
+    tmp_path: Path, migrated: str, code: int
+) -> None:
+    wget = tmp_path / "wget"
+    wget.write_text("#!/bin/sh\nprintf 'one\\ntwo\\n'\n")
+    wget.chmod(0o755)
+    said = tmp_path / "said"
+    script = (LIFECYCLE / "v2" / "scripts" / "count.sh").read_text()
+    script = script.replace("/dev/termination-log", str(said))
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    done = subprocess.run(["sh", "-c", script, "count.sh", migrated], env={"PATH": path})
+    assert done.returncode == code
+    assert said.exists() == bool(code)
+    if code:
+        assert said.read_text() == "the front shows 2 of 3 entries\n"
+
+
+def test_the_runbook_fits_on_a_page() -> None:
+    text = (LIFECYCLE / "v2" / "operator.yaml").read_text()
+    _, _, rest = text.partition("\n  repair:\n")
+    repair, _, _ = rest.partition("\n\n")
+    lines = ["  repair:", *repair.splitlines()]
+    assert all(line.startswith("    ") for line in lines[1:])
+    assert len(lines) <= 25
+    kinds = re.findall(r"(check|job|delete|when|tasks):", repair)
+    assert kinds == ["delete", "check", "job", "when", "check", "tasks"]
 
 
 def ask(version: str, script: str, data: Path, *, query: str = "") -> str:

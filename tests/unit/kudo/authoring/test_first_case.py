@@ -40,6 +40,7 @@ def commands(files: Mapping[str, str], name: str) -> str:
     [
         ("{name: count, type: integer, default: 1}", "-p count=2"),
         ("{name: count, type: integer, default: '7'}", "-p count=8"),
+        ("{name: count, type: integer, default: 5, maximum: 5}", "-p count=4"),
         ("{name: enabled, type: boolean, default: true}", "-p enabled=false"),
         ("{name: enabled, type: boolean, default: 'false'}", "-p enabled=true"),
         ("{name: size, enum: [small, large], default: small}", "-p size=large"),
@@ -59,7 +60,12 @@ def test_the_update_changes_a_parameter_to_a_valid_value(
 
 @pytest.mark.parametrize(
     "parameters",
-    ["", "{name: text, default: a}", "{name: size, enum: [only], default: only}"],
+    [
+        "",
+        "{name: text, default: a}",
+        "{name: size, enum: [only], default: only}",
+        "{name: count, type: integer, default: 1, minimum: 1, maximum: 1}",
+    ],
 )
 def test_without_such_a_parameter_there_is_no_update(tmp_path: Path, parameters: str) -> None:
     names = set(files_of(tmp_path, parameters))
@@ -83,10 +89,11 @@ def test_an_update_runs_the_plan_update_where_there_is_one(tmp_path: Path) -> No
 def test_parameters_that_are_needed_have_values(tmp_path: Path) -> None:
     parameters = (
         "{name: a}, {name: b, type: integer}, {name: c, enum: [x, y]}, {name: d, required: false}, "
-        "{name: e, type: array}"
+        "{name: e, type: array}, {name: f, format: quantity}, {name: g, type: integer, minimum: 3}"
     )
     files = files_of(tmp_path, parameters)
-    wanted = "kubectl kudo install ../.. --instance app -p a=change-me -p b=1 -p c=x"
+    wanted = "kubectl kudo install ../.. --instance app -p a=change-me -p b=1 -p c=x "
+    wanted += "-p f=1Gi -p g=3"
     assert commands(files, "00-install.yaml") == wanted
 
 

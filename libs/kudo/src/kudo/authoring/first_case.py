@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from kudo.packages.model import Package, PackageParameter
-from kudo.parameters.types import TYPES, is_container
+from kudo.parameters.bound_texts import sample
+from kudo.parameters.types import is_container
+from kudo.verification.parameters import bounds_fault, declared
 
 CASE: Final = "tests/install"
 """The folder of the case in that of the package."""
@@ -84,8 +86,8 @@ def first_case(package: Package) -> FirstCase:
 def _valid(parameter: PackageParameter) -> str:
     if parameter.enum:
         return _shell(parameter.enum[0])
-    value_type = TYPES.get(parameter.type)
-    return (value_type.sample if value_type else None) or "change-me"
+    value = sample(parameter.type, declared(parameter).bounds)
+    return _shell(value) if value else "change-me"
 
 
 def _change(parameters: Sequence[PackageParameter], plans: Sequence[str]) -> Change | None:
@@ -108,7 +110,8 @@ def _other(parameter: PackageParameter) -> str | None:
     if parameter.type == "boolean":
         return "false" if text.lower() == "true" else "true"
     if parameter.type == "integer" and re.fullmatch(r"-?[0-9]{1,9}", text):
-        return str(int(text) + 1)
+        others = (str(int(text) + step) for step in (1, -1))
+        return next((value for value in others if not bounds_fault(parameter, value)), None)
     return None
 
 
