@@ -12,6 +12,7 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
     "string": (str,),
     "boolean": (bool,),
     "integer": (int,),
+    "number": (int, float),
     "null": (type(None),),
 }
 _SILENT = {

@@ -13,10 +13,12 @@ from pydantic import BaseModel
 
 from kudo.api import CheckSpec, Phase, PipeFile, Plan, Step, Task, TaskSpec
 from kudo.api.names import API_VERSION
+from kudo.api.parameter import InnermostValue
 from kudo.api.task_kinds import KINDS
 from kudo.packages.fields import FileField, Shape, fields_of
 from kudo.packages.model import OperatorFile, PackageParameter, ParameterGroup, ParametersFile
 from kudo.packages.written import WrittenOperatorFile, WrittenPlan, WrittenStep
+from kudo.parameters.formats import FORMATS
 from kudo.parameters.types import TYPES
 
 _Value = TypeVar("_Value")
@@ -52,6 +54,7 @@ _REQUIRED: Final[Mapping[type, frozenset[str]]] = {
     WrittenStep: frozenset(),
     PackageParameter: frozenset({"name"}),
     ParameterGroup: frozenset({"name"}),
+    InnermostValue: frozenset(),
 }
 _CHOICES: Final[Mapping[tuple[type, str], tuple[str, ...]]] = {
     (OperatorFile, "apiVersion"): (API_VERSION,),
@@ -61,6 +64,9 @@ _CHOICES: Final[Mapping[tuple[type, str], tuple[str, ...]]] = {
     (Plan, "strategy"): STRATEGIES,
     (Phase, "strategy"): STRATEGIES,
     (PackageParameter, "type"): tuple(TYPES),
+    (PackageParameter, "format"): tuple(FORMATS),
+    (InnermostValue, "type"): tuple(TYPES),
+    (InnermostValue, "format"): tuple(FORMATS),
 }
 # In a package, the task names what is to be installed; the model says what the cluster stores.
 _DESCRIPTIONS: Final[Mapping[tuple[type, str], str]] = {

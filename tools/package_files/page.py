@@ -6,6 +6,7 @@ from typing import Final
 from pydantic import BaseModel
 
 from kudo.api import CheckSpec, JobSpec, Maintainer, PipeFile, Task, TaskSpec
+from kudo.api.parameter import InnermostValue, InnerValue, NestedValue
 from kudo.api.task_kinds import KINDS
 from kudo.packages.fields import Shape
 from kudo.packages.model import PackageParameter, ParameterGroup, ParametersFile
@@ -30,6 +31,7 @@ An editor that knows JSON schemas completes and checks both files with
 [operator.json](schemas/operator.json) and [params.json](schemas/params.json):
 [In an editor](authoring.md#in-an-editor).
 """
+_VALUE: Final = "items, properties.NAME"
 _TITLES: Final = {
     WrittenOperatorFile: "operator.yaml",
     Maintainer: "maintainers[]",
@@ -43,6 +45,9 @@ _TITLES: Final = {
     WrittenStep: "plans.NAME.phases[].steps[]",
     ParametersFile: "params.yaml",
     PackageParameter: "parameters[]",
+    NestedValue: _VALUE,
+    InnerValue: _VALUE,
+    InnermostValue: _VALUE,
     ParameterGroup: "groups[]",
 }
 _KINDS: Final = """\
@@ -51,20 +56,37 @@ Each kind of task has its own fields:
 | Kind | Needs | Can have | |
 |---|---|---|---|
 """
-_WORDS: Final = {"text": "text", "flag": "true or false", "integer": "integer", "anything": "any"}
+_VALUES: Final = """\
+What the values of an array or a map are; `items` and `properties` go three levels deep.
+"""
+_WORDS: Final = {
+    "text": "text",
+    "flag": "true or false",
+    "integer": "integer",
+    "number": "number",
+    "anything": "any",
+}
 
 
 def page() -> str:
     """Return the text of the page."""
     parts = [_INTRODUCTION]
     for root in (WrittenOperatorFile, ParametersFile):
-        parts += ["\n".join(_section(model, top=model is root)) for model in models(root)]
+        # The same definition at each level has one section.
+        first = {_TITLES[model]: model for model in reversed(models(root))}
+        parts += [
+            "\n".join(_section(model, top=model is root))
+            for model in models(root)
+            if first[_TITLES[model]] is model
+        ]
     return "\n".join(parts)
 
 
 def _section(model: type[BaseModel], *, top: bool) -> Iterator[str]:
     yield f"{'##' if top else '###'} {_TITLES[model]}"
     yield ""
+    if model is NestedValue:
+        yield _VALUES
     yield "| Field | Holds | Meaning |"
     yield "|---|---|---|"
     yield from map(_row, fields(model))
@@ -109,7 +131,9 @@ def _shape(shape: Shape) -> str:
 def _anchor(title: str) -> str:
     """Return the anchor of a heading, as Sphinx and others make it."""
     return "".join(
-        character for character in title.lower() if character.isalnum() or character in "-_"
+        character
+        for character in title.lower().replace(" ", "-")
+        if character.isalnum() or character in "-_"
     )
 
 

@@ -19,7 +19,12 @@ from tools.package_files.fields import Field, fields, models
 
 _DIALECT: Final = "http://json-schema.org/draft-07/schema#"
 """The one that editors and their language servers know best."""
-_TYPES: Final = {"text": "string", "flag": "boolean", "integer": "integer"}
+_TYPES: Final = {
+    "text": "string",
+    "flag": "boolean",
+    "integer": "integer",
+    "number": "number",
+}
 
 
 def schemas() -> dict[str, JsonObject]:

@@ -25,7 +25,7 @@ DENYING = (
     "services/webhook/src/kudo_webhook/*.py",
     "cli/src/kubectl_kudo/session/dry_run.py",
     "cli/src/kubectl_kudo/session/errors.py",
-    "cli/src/kubectl_kudo/commands/upgrade.py",
+    "cli/src/kubectl_kudo/instances/upgrading.py",
     "cli/src/kubectl_kudo/instances/version_changes.py",
     "cli/src/kubectl_kudo/packages/install_set.py",
     "cli/src/kubectl_kudo/commands/plan/retry.py",

@@ -53,6 +53,8 @@ def sample(shape: Shape, field: Field) -> Any:
             return field.name != "required"
         case "integer":
             return 7
+        case "number":
+            return 0.5
     return field.choices[-1] if field.choices else f"{field.name}s"
 
 
@@ -134,7 +136,7 @@ def count(value: Any) -> int:
 
 _READ = {
     *("one", "apiVersion", "maintainers", "tasks", "spec", "pipe", "job", "check"),
-    *("plans", "phases", "steps", "parameters", "groups"),
+    *("plans", "phases", "steps", "parameters", "groups", "items", "properties"),
 }
 """The name of a plan in `sample`, and fields without which nothing below them would be checked."""
 
@@ -224,6 +226,14 @@ def test_typing_errors_are_found(old: str, new: str, fault: list[str] | None) ->
         ("{name: A, enum: [null]}", [".parameters[0].enum[0]: not"]),
         ("{name: A, required: 'no'}", [".parameters[0].required: type"]),
         ("{name: A, default: {a: [1]}, type: map}", []),
+        ("{name: A, minimum: '1'}", [".parameters[0].minimum: type"]),
+        ("{name: A, minimum: 0.5, maximum: 1}", []),
+        ("{name: A, minLength: -1}", [".parameters[0].minLength: minimum"]),
+        ("{name: A, format: mail}", [".parameters[0].format: enum"]),
+        (
+            "{name: A, items: {properties: {a: {items: {items: {type: string}}}}}}",
+            [".parameters[0].items.properties.a.items.items: additionalProperties"],
+        ),
     ],
 )
 def test_typing_errors_of_parameters_are_found(parameter: str, fault: list[str]) -> None:

@@ -18,7 +18,7 @@ import pytest
 import pytest_asyncio
 from prometheus_client.parser import text_string_to_metric_families
 
-from kudo.api import JsonObject, OperatorVersion
+from kudo.api import JsonObject, OperatorVersion, bounds
 from kudo_webhook.app import HANDLERS
 from kudo_webhook.metrics import Metrics
 from kudo_webhook.reviewing import INLINE_BODY, INLINE_ENTRIES
@@ -196,6 +196,67 @@ async def test_others_are_admitted_beside_a_hostile_request(
     assert hostile.result()["reason"] == "ParameterTooLarge"
     assert all(task.result()["allowed"] for task in others)
     assert await served.jobs() == ["check ok"]
+
+
+def patterned(pattern: str) -> DictVersions:
+    """Return a version with a parameter that has a pattern, and one with a range."""
+    parameters = [
+        {"name": "ZONE", "pattern": pattern},
+        {"name": "COUNT", "value-type": "integer", "maximum": 9},
+    ]
+    return DictVersions({("ns", "first-1"): operator_version(parameters=parameters)})
+
+
+async def test_a_pattern_is_matched_by_a_worker_once_for_each_value(
+    served: Served, versions: Replaced
+) -> None:
+    versions.source = patterned(f"^[a-z]+{next(_fresh)}$")
+    for zone, jobs in (("A", 1), ("A", 1), ("B", 2)):
+        for path in (MUTATE, VALIDATE):
+            status = await served.status(review(instance({"ZONE": zone})), path)
+            assert (status["code"], status["reason"]) == (403, "ParameterInvalid")
+            assert f'has an invalid value "{zone}": it does not match the pattern' in (
+                status["message"]
+            )
+        assert await served.jobs() == ["check ok"] * jobs
+    # What has no pattern needs no worker.
+    status = await served.status(review(instance({"COUNT": "10"})))
+    assert "it is above the maximum 9; set 9 or less" in status["message"]
+    assert await served.jobs() == ["check ok"] * 2
+
+
+async def test_a_large_review_is_denied_for_the_same_bounds(
+    served: Served, versions: Replaced
+) -> None:
+    versions.source = patterned(f"^[a-z]+{next(_fresh)}$")
+    for values in ({"ZONE": "A"}, {"COUNT": "10"}, {"ZONE": "A", "COUNT": "10"}):
+        small = await served.status(review(instance(values)))
+        assert await served.status(review(padded(instance(values)))) == small
+
+
+@pytest.mark.parametrize("pattern", ["a{0,999}" * 32, "(", r"(\pL{1,100}){1,10}"])
+async def test_a_pattern_that_cannot_be_used_is_told_of(
+    served: Served, versions: Replaced, pattern: str
+) -> None:
+    versions.source = patterned(pattern)
+    status = await served.status(review(instance({"ZONE": str(next(_fresh))})))
+    assert "since the pattern of the operator is invalid" in status["message"]
+    # Nothing else is denied for it.
+    assert (await served.webhook.ask(review(instance({"COUNT": "1"}))))["allowed"] is True
+
+
+async def test_patterns_that_take_too_long_are_refused_with_their_value(
+    served: Served, versions: Replaced
+) -> None:
+    """Each takes half a second, and nothing can interrupt one."""
+    slow = "(.*a.{60}|.*b.{60}|.*c.{60}|.*d.{60})$"
+    parameters = [{"name": f"P{n}", "pattern": f"{slow}|{n}"} for n in range(60)]
+    versions.source = DictVersions({("ns", "first-1"): operator_version(parameters=parameters)})
+    text = "abcd" * (bounds.MATCHED // 4)
+    status = await served.status(review(instance({p["name"]: text for p in parameters})))
+    assert (status["code"], status["reason"]) == (413, "RequestTooLarge")
+    assert 'at parameter "P' in status["message"]
+    assert await served.jobs() == ["review cpu", "review ok"]
 
 
 # Large reviews

@@ -23,6 +23,7 @@ class NameKind(enum.Enum):
     """An object of the kind that the first argument names."""
     PACKAGE = enum.auto()
     """A folder, an archive, or a name in a repository."""
+    OPERATOR_VERSION = enum.auto()
     PACKAGE_FILE = enum.auto()
     """A folder or an archive."""
     PARAMETER = enum.auto()
@@ -73,6 +74,7 @@ _FLAGS_OF: dict[tuple[str, str], Expected] = {
     ("test", "report"): ("json", "xml"),
     ("test", "report_granularity"): ("step", "test"),
     ("test", "suppress_log"): ("events",),
+    ("upgrade", "to"): NameKind.OPERATOR_VERSION,
 }
 """By command and attribute, where that differs. What does not exist yet has no names to offer."""
 _ARGUMENTS: dict[str, tuple[Expected, ...]] = {

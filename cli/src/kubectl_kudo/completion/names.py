@@ -4,8 +4,9 @@ Nothing is checked beforehand, and nothing is waited for longer than two seconds
 """
 
 import asyncio
-from collections.abc import Coroutine, Iterator
+from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import aclosing
+from math import ceil, floor
 from typing import Any, Final, TypeVar
 
 from kubectl_kudo.completion.line import Line, NameKind
@@ -15,16 +16,20 @@ from kubectl_kudo.repositories.urls import shown_place
 from kubectl_kudo.session.arguments import Args, Parser
 from kubectl_kudo.session.blocks import printable
 from kubectl_kudo.session.command import Command
-from kubectl_kudo.session.kinds import BY_WORD, INSTANCES
+from kubectl_kudo.session.kinds import BY_WORD, INSTANCES, OPERATOR_VERSIONS
 from kubectl_kudo.session.output import JsonObject
 from kubectl_kudo.session.session import connect
 from kubeio.connection.config import context_names
 from kubeio.resource import NAMESPACES
+from kudo.api.value_bounds import ValueBounds
+from kudo.parameters.bound_texts import bounds_text
 
 Name = tuple[str, str]
 """A name, and its description."""
 _SECONDS: Final = 2
 _DESCRIPTION: Final = 60
+_INTEGERS: Final = 20
+"""Values of a parameter that are offered, if they are all that it can have."""
 _MOST: Final = 500
 """Names that are returned, and that a page has; nobody chooses among more."""
 _Result = TypeVar("_Result")
@@ -95,16 +100,36 @@ def _assignments(spec: JsonObject, current: str) -> Iterator[Name]:
         name = str(parameter.get("name"))
         if not equals:
             text = parameter.get("description") or parameter.get("displayName") or ""
-            yield f"{name}=", _short(str(text))
+            yield f"{name}=", _described(str(text), ValueBounds.of(parameter))
         elif name == typed:
-            is_boolean = parameter.get("value-type") == "boolean"
-            values = parameter.get("enum") or (("true", "false") if is_boolean else ())
-            yield from ((f"{name}={value}", "") for value in values)
+            yield from ((f"{name}={value}", "") for value in _values(parameter))
 
 
-def _short(text: str) -> str:
+def _described(text: str, bounds: ValueBounds | None) -> str:
+    """Return what a parameter is for, and what its value has to be if there is room for both."""
+    about = f" ({bounds_text(bounds)})" if bounds else ""
+    line = _short(text, _DESCRIPTION - len(about)) + about if len(about) < _DESCRIPTION else ""
+    return line.strip() or _short(text)
+
+
+def _values(parameter: JsonObject) -> Sequence[str]:
+    """Return the values that a parameter can have, if they are few and known."""
+    bounds = ValueBounds.of(parameter)
+    if parameter.get("enum"):
+        return [str(value) for value in parameter["enum"]]
+    if parameter.get("value-type") == "boolean":
+        return ("true", "false")
+    if parameter.get("value-type") != "integer" or bounds is None:
+        return ()
+    if bounds.minimum is None or bounds.maximum is None:
+        return ()
+    integers = range(ceil(bounds.minimum), floor(bounds.maximum) + 1)
+    return [*map(str, integers)] if len(integers) <= _INTEGERS else ()
+
+
+def _short(text: str, most: int = _DESCRIPTION) -> str:
     line = " ".join(text.split())
-    return line if len(line) <= _DESCRIPTION else f"{line[: _DESCRIPTION - 1]}…"
+    return line if len(line) <= most else f"{line[: most - 1]}…"
 
 
 async def _objects(kind: NameKind, args: Args, prefix: str) -> list[Name]:
@@ -112,6 +137,8 @@ async def _objects(kind: NameKind, args: Args, prefix: str) -> list[Name]:
     match kind:
         case NameKind.NAMESPACE:
             resource = NAMESPACES
+        case NameKind.OPERATOR_VERSION:
+            resource = OPERATOR_VERSIONS
         case NameKind.OBJECT if args.arguments[0] not in BY_WORD:
             return []
         case NameKind.OBJECT:

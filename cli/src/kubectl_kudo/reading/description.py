@@ -19,6 +19,8 @@ from kubectl_kudo.reading.runs import TIMED_OUT, active, entries, status_of, tim
 from kubectl_kudo.session.output import JsonObject
 from kudo.api.known_secrets import is_sensitive
 from kudo.api.names import LABEL_OPERATOR
+from kudo.api.value_bounds import WORDS, ValueBounds
+from kudo.parameters.bound_texts import bounds_text
 
 SET, DEFAULT, NONE, UNDECLARED = "set", "default", "none", "undeclared"
 """Where a value is from. Of an undeclared one the OperatorVersion says nothing, so no plan uses
@@ -46,9 +48,17 @@ class Parameter:
         """Whether its name says that its value is a secret."""
         return is_sensitive(self.name, of_user=True)
 
+    @property
+    def bounds(self) -> str:
+        """The bounds of its value in words; empty if it has none."""
+        bounds = ValueBounds.of(self.declaration)
+        return "" if bounds is None else bounds_text(bounds)
+
     def to_data(self) -> JsonObject:
         shown = ("required", "immutable", "trigger", "type", "description")
-        declared = {key: self.declaration[key] for key in shown if key in self.declaration}
+        declared = {
+            key: self.declaration[key] for key in (*shown, *WORDS) if key in self.declaration
+        }
         default = self.declaration.get("default")
         return {
             "name": self.name,

@@ -74,7 +74,7 @@ def blocks_of(description: Description, now: datetime) -> list[Block]:
     """Return what is shown, with a blank line between sections."""
     sections = [
         _head(description, now),
-        Section("Parameters", Table(("NAME", "VALUE", "SOURCE"), [*_parameters(description)])),
+        Section("Parameters", _parameters(description)),
         Section("Plans", Table(_PLAN_COLUMNS, [*_plans(description, now)])),
         Section("Children", Tree([*map(_child, description.children)], root="")),
         Section("Objects", Tree(_objects(description, now), root="")),
@@ -139,7 +139,16 @@ def _ready(instance: JsonObject) -> str:
     return f"{text}, being deleted" if is_deleting(instance) else text
 
 
-def _parameters(description: Description) -> Iterator[Sequence[str]]:
+def _parameters(description: Description) -> Table:
+    bounds = [parameter.bounds for parameter in description.parameters]
+    rows = [
+        (*row, *([printable(text, _LONGEST_VALUE)] if any(bounds) else []))
+        for row, text in zip(_values(description), bounds, strict=True)
+    ]
+    return Table(("NAME", "VALUE", "SOURCE", *(["BOUNDS"] if any(bounds) else [])), rows)
+
+
+def _values(description: Description) -> Iterator[Sequence[str]]:
     for parameter in description.parameters:
         if parameter.value is None:
             value = NONE

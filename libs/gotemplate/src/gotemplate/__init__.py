@@ -16,6 +16,7 @@ from gotemplate.errors import FunctionError, LimitError, TemplateError
 from gotemplate.functions import Function, Policy, preload
 from gotemplate.golang import durations
 from gotemplate.golang.literals import quote, unquote
+from gotemplate.golang.regex import RegexError, compile_regex
 from gotemplate.parse import nodes
 from gotemplate.parse.parser import parse_tree
 from gotemplate.rendering import INLINE, Limits, Sources
@@ -33,11 +34,13 @@ __all__ = [
     "Param",
     "Policy",
     "Precedence",
+    "RegexError",
     "Sources",
     "Template",
     "TemplateError",
     "Version",
     "VersionError",
+    "compile_regex",
     "durations",
     "nodes",
     "parse_tree",

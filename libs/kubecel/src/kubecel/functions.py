@@ -20,7 +20,8 @@ from urllib.parse import urlsplit
 _QUANTITY: Final = re.compile(
     # Bounded, since a Fraction has as many digits as it is given.
     r"([+-]?)(\d{1,40}(?:\.\d{0,40})?|\.\d{1,40})"
-    r"(?:([KMGTPE]i|[numkMGTPE])|[eE]([+-]?\d{1,2}))?"
+    r"(?:([KMGTPE]i|[numkMGTPE])|[eE]([+-]?\d{1,2}))?",
+    re.ASCII,
 )
 _DECIMAL: Final = {"n": -9, "u": -6, "m": -3, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _BINARY: Final = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}

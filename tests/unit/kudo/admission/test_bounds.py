@@ -182,7 +182,7 @@ def test_values_of_a_decision_are_read_by_its_checker() -> None:
     hostile = "[&a " + "x" * 1000 + ", *a" * 2000 + "]"
     check = Checker(CheckResults())
     assert decided(declared, wire({"A": hostile}), check=check).allowed
-    assert check.pending == (("array", hostile),)
+    assert check.pending == (("array", hostile, ""),)
     check.give_up("cpu", "it took too long")
     problems = decided(declared, wire({"A": hostile}), check=check).problems
     assert (problems[0].reason, problems[0].limit) == ("ParameterTooLarge", "cpu")

@@ -31,7 +31,12 @@ def reviewed(new: JsonObject, old: JsonObject | None = None, **options: Any) -> 
 
 
 def test_values_come_back_with_their_faults_in_order() -> None:
-    values = [("array", "[1]"), ("map", "[1]"), ("array", "[" * 200), ("map", "ä: ö")]
+    values = [
+        ("array", "[1]", ""),
+        ("map", "[1]", ""),
+        ("array", "[" * 200, ""),
+        ("map", "ä: ö", ""),
+    ]
     faults = check.decode_answer(check.handle(check.encode_request(values)))
     assert faults[0] is None
     assert faults[1] == Fault()
@@ -47,7 +52,7 @@ def few_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("few_nodes")
 def test_a_fault_of_all_values_together_comes_back_as_such() -> None:
-    values = [("array", "[" + f"{number}," * 7_000 + "]") for number in range(3)]
+    values = [("array", "[" + f"{number}," * 7_000 + "]", "") for number in range(3)]
     first, second = check.decode_answer(check.handle(check.encode_request(values)))
     assert first is None
     assert second is not None

@@ -63,7 +63,7 @@ def test_all_values_share_the_budget_and_the_rest_is_left_to_a_worker() -> None:
     for text in texts:
         assert check("array", text) is None
     assert 0 < len(check.pending) < len(texts)
-    assert check.pending == tuple(("array", text) for text in texts[-len(check.pending) :])
+    assert check.pending == tuple(("array", text, "") for text in texts[-len(check.pending) :])
     # The first of them was tried; after it nothing is.
     assert check.reads == len(texts) - len(check.pending) + 1
     check.learn(read_all(check.pending))
@@ -101,7 +101,7 @@ def test_a_hostile_value_is_remembered_and_refused_at_once() -> None:
 @pytest.mark.usefixtures("few_nodes")
 def test_what_only_all_values_together_exceed_is_remembered_of_none() -> None:
     values = [("array", "[" + f"{number}," * 4_500 + "]") for number in range(4)]
-    faults = read_all(values)
+    faults = read_all((*value, "") for value in values)
     assert [fault.limit if fault else "" for fault in faults] == ["", "", "nodes"]
     last = faults[-1]
     assert last is not None
@@ -116,7 +116,7 @@ def test_what_only_all_values_together_exceed_is_remembered_of_none() -> None:
     alone = checker(results)
     for value in values[:3]:
         assert alone(*value) is None
-    assert alone.pending == tuple(values[:3])
+    assert alone.pending == tuple((*value, "") for value in values[:3])
     assert not alone.known_batch()
 
 

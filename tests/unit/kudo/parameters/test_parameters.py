@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from kudo.api import Parameter
 from kudo.api.problems import InvalidInput, Problem
 from kudo.parameters.sources import to_text
-from kudo.parameters.template import template_values
+from kudo.parameters.template import RawParameter, expression_values, template_values
 from kudo.parameters.values import check_value, missing_required
 
 
@@ -31,6 +31,11 @@ def test_values_of_the_right_type_are_accepted() -> None:
     ]
     for value_type, value in table:
         assert check_value(_parameter(value_type), value) is None
+
+
+def test_an_integer_with_many_zeros_is_a_number_of_expressions() -> None:
+    raw = [RawParameter("X", "integer", sign + "0" * 5000 + "7") for sign in ("", "+", "-")]
+    assert [expression_values([each])["X"] for each in raw] == [7, 7, -7]
 
 
 def test_values_of_another_type_are_refused(subtests: pytest.Subtests) -> None:

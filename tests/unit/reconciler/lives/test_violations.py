@@ -17,7 +17,11 @@ def version(task: JsonObject) -> JsonObject:
     return build.stored_version(
         plans={"deploy": build.serial(["t"], ["t"])},
         tasks=[task],
-        parameters=[{"name": "FIXED", "immutable": True, "default": "a"}],
+        parameters=[
+            {"name": "FIXED", "immutable": True, "default": "a"},
+            {"name": "ZONE", "default": "eu-1", "pattern": "^[a-z]+-[0-9]$"},
+            {"name": "COUNT", "value-type": "integer", "default": "3", "maximum": 9},
+        ],
     )
 
 
@@ -74,6 +78,29 @@ def test_a_violation_is_refused_until_it_is_taken_back() -> None:
         assert ready(life)[0] == "False"
         await changed(life, {"parameters": {"FIXED": "a"}})
         assert ready(life) == ("True", "ResourcesReady")
+
+    unlawful(body, DONE)
+
+
+def test_a_value_outside_of_its_bounds_runs_nothing_until_it_is_taken_back() -> None:
+    async def body(life: Life) -> None:
+        for name, value, good, text in (
+            ("ZONE", "EU", "us-2", "it does not match the pattern"),
+            ("COUNT", "10", "9", "it is above the maximum 9; set 9 or less"),
+        ):
+            before = stored(life)["status"]["lastRun"]["uid"]
+            await changed(life, {"parameters": {name: value}})
+            assert ready(life) == ("False", "ParameterInvalid")
+            [message] = [
+                one["message"]
+                for one in stored(life)["status"]["conditions"]
+                if one["type"] == "Ready"
+            ]
+            assert f'parameter "{name}" has an invalid value "{value}": {text}' in message
+            assert stored(life)["status"]["lastRun"]["uid"] == before
+            await changed(life, {"parameters": {name: good}})
+            assert ready(life) == ("True", "ResourcesReady")
+            assert stored(life)["status"]["lastRun"]["uid"] != before
 
     unlawful(body, DONE)
 

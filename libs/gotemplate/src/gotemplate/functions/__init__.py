@@ -84,6 +84,7 @@ _LATE: Final = (
     "gotemplate.golang.regex",
     "gotemplate.types.constraints",
     "gotemplate.types.certificates",
+    "re2",
     "zoneinfo",
 )
 

@@ -15,8 +15,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-import re2  # type: ignore[import-untyped]
-
 from gotemplate.golang.values import clean, from_bytes, to_bytes
 
 # Bytes RE2 may use for one pattern. With 4 MiB, `a{0,999}` written 110 times compiles for 20 s;
@@ -209,6 +207,8 @@ def compile_regex(pattern: str) -> Regex:
     Raises:
         RegexError: it is no regular expression of Go, or needs too much memory.
     """
+    import re2  # type: ignore[import-untyped] # most programs compile no pattern
+
     data = to_bytes(pattern)
     if _ANY_BYTE.search(data):
         # RE2 knows this escape, for a single byte; Go does not.

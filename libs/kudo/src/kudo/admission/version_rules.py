@@ -15,6 +15,7 @@ from kudo.api import OperatorVersion, Plan, Task
 from kudo.api.names import PLAN_DEPLOY, PLAN_UPDATE, PLAN_UPGRADE
 from kudo.api.problems import Problem, first_problems, listed, path_text, shown_name
 from kudo.api.task_kinds import FatalTaskError, check_task, kind_of, templates_of
+from kudo.parameters.definitions import definition_faults
 from kudo.parameters.types import is_container
 from kudo.parameters.values import FullReader, check_value
 from kudo.plans.declaration import check_plan
@@ -125,8 +126,17 @@ def time_limits_are_durations(version: OperatorVersion) -> Iterator[Problem]:
                 yield _problem(problem.message, f"spec.{problem.field}")
 
 
+def bounds_can_hold(version: OperatorVersion) -> Iterator[Problem]:
+    """Otherwise no Instance could set such a parameter."""
+    for parameter in version.declared.values():
+        bounds = parameter.bounds
+        for path, fault in definition_faults(parameter.value_type or "", bounds) if bounds else ():
+            field = f"spec.parameters[{shown_name(parameter.name)}].{path_text(path)}"
+            yield _problem(f"parameter '{shown_name(parameter.name)}': {fault}", field)
+
+
 def defaults_are_values(version: OperatorVersion) -> Iterator[Problem]:
-    """Of their type, and of the enum. The default of a duplicate is never used."""
+    """Of their type, within their bounds, and of the enum. That of a duplicate is never used."""
     check = FullReader()
     for parameter in version.declared.values():
         if parameter.default is not None:
@@ -145,6 +155,7 @@ RULES: tuple[Rule, ...] = (
     switches_have_a_text,
     pipes_can_be_named,
     time_limits_are_durations,
+    bounds_can_hold,
     defaults_are_values,
 )
 

@@ -41,7 +41,6 @@ if TYPE_CHECKING:
         OperatorSpec,
         OperatorVersion,
         OperatorVersionSpec,
-        Parameter,
         Phase,
         PipeFile,
         Plan,
@@ -49,6 +48,7 @@ if TYPE_CHECKING:
         Task,
         TaskSpec,
     )
+    from kudo.api.parameter import Parameter
 
 __all__ = [
     "NO_PLAN_TO_RETRY",
@@ -97,7 +97,7 @@ __all__ = [
 ]
 
 # Those first whose models packages have, too.
-_MODULES = ("base", "operatorversion", "instance", "inventory")
+_MODULES = ("base", "parameter", "operatorversion", "instance", "inventory")
 
 
 def __getattr__(name: str) -> object:

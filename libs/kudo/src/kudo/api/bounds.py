@@ -18,6 +18,14 @@ from kudo.api.problems import shown_name
 
 PARAMETERS: Final = 2000
 ENUM: Final = 1000
+VALUE_ENUM: Final = 100
+"""Values of the enum of an item or a property."""
+PROPERTIES: Final = 100
+"""Keys of a map that a parameter defines, and of each map in it."""
+VALUES_IN_ALL: Final = 2000
+"""Items and properties that all parameters define, and values of their enums."""
+VALUE_DEPTH: Final = 3
+"""Levels of items and properties that a parameter defines."""
 TEMPLATES: Final = 1000
 TASKS: Final = 1000
 RESOURCES: Final = 1000
@@ -58,6 +66,10 @@ DURATION: Final = 64
 """Characters of a duration."""
 EXPRESSION: Final = 4096
 """Characters of an expression in CEL."""
+PATTERN: Final = 256
+"""Characters of a pattern."""
+MATCHED: Final = 64 * 1024
+"""Characters of a text that a pattern is applied to."""
 TEXT: Final = 16 * 1024
 """Characters of a text for people."""
 VALUE: Final = 256 * 1024
@@ -146,6 +158,11 @@ def _counted(spec: _Spec) -> Iterator[tuple[str, int, int]]:
     for field, most in own.items():
         yield field, _length(spec.get(field)), most
     yield from _of_jobs(spec)
+    # Each of these becomes a model, which costs more than an entry of a list.
+    values = 0
+    for count in value_counts(_objects(spec.get("parameters"))):
+        values += count
+        yield "parameters.items and properties", values, VALUES_IN_ALL
     # From here on every list is short, except those of plans.
     entries = 0
     for field, count in _below(spec):
@@ -180,6 +197,22 @@ def _of_jobs(spec: _Spec) -> Iterator[tuple[str, int, int]]:
         yield f"{field} (levels)", depth, JOB_DEPTH
         in_all += values
         yield "tasks.spec.job", in_all, ENTRIES_IN_ALL
+
+
+def value_counts(parameters: Iterable[_Spec]) -> Iterator[int]:
+    """Yield 1 for each item or property that parameters define, and the length of its enum.
+
+    What is deeper than a schema reaches is not stored.
+    """
+    below = [(parameter, 0) for parameter in parameters]
+    while below:
+        definition, depth = below.pop()
+        if depth:
+            yield 1 + _length(definition.get("enum"))
+        if depth < VALUE_DEPTH:
+            items, properties = definition.get("items"), _object(definition.get("properties"))
+            below += [(_object(each), depth + 1) for each in properties.values()]
+            below += [(items, depth + 1)] if isinstance(items, dict) else []
 
 
 def _below(spec: _Spec) -> Iterator[tuple[str, int]]:

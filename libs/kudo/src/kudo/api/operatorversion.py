@@ -14,13 +14,13 @@ from kudo.api.base import (
     Name,
     ObjectReference,
     OutputName,
-    ParameterValue,
     TemplateText,
     Text,
     at_most,
 )
 from kudo.api.fingerprints import fingerprint_of_object
 from kudo.api.names import API_VERSION
+from kudo.api.parameter import Parameter
 from kudo.api.task_kinds import any_kind, kind_of, kinds_with
 
 _NULLABLE: dict[str, JsonValue] = {"nullable": True}
@@ -217,30 +217,6 @@ class Task(ApiModel):
         None,
         description="How long what the task waits for may stay unchanged, as a Go duration; the "
         "run fails after it.",
-    )
-
-
-class Parameter(ApiModel):
-    """A parameter that Instances of this version may set."""
-
-    name: Name = Field("", description="Name by which templates and users refer to it.")
-    display_name: Text | None = Field(None, description="Name for people.")
-    description: Text | None = Field(None, description="What the parameter is for.")
-    required: bool | None = Field(None, description="Whether it needs a value.")
-    default: ParameterValue | None = Field(
-        None, description="Its value where the Instance sets none."
-    )
-    trigger: Name | None = Field(None, description="Plan that runs when the value changes.")
-    value_type: Name | None = Field(
-        None,
-        alias="value-type",
-        description="string, integer, number, boolean, array or map; string if absent.",
-    )
-    immutable: bool | None = Field(
-        None, description="Whether the value may not change once the Instance exists."
-    )
-    enum: tuple[ParameterValue, ...] | None = Field(
-        None, description="The only values allowed.", json_schema_extra=at_most(bounds.ENUM)
     )
 
 

@@ -10,8 +10,10 @@ from typing import Final
 
 from kudo.api import JsonObject, Phase, Plan, Step, Task
 from kudo.api.names import PLAN_CLEANUP, PLAN_DEPLOY, PLAN_UPDATE, PLAN_UPGRADE
+from kudo.api.value_bounds import WORDS
 from kudo.packages.model import OperatorFile, Package, PackageParameter, ParameterGroup
-from kudo.verification.parameters import stored
+from kudo.parameters.bound_texts import Code, bounds_text
+from kudo.verification.parameters import declared, stored
 
 SERIAL: Final = "serial"
 """The strategy of plans and phases that name none."""
@@ -20,6 +22,12 @@ SERIAL: Final = "serial"
 def default_of(parameter: PackageParameter) -> str | None:
     """Return the default as installing stores it; None if the parameter has none."""
     return stored(parameter, parameter.default) if parameter.has_default else None
+
+
+def bounds_of(parameter: PackageParameter, code: Code = str) -> str:
+    """Return the bounds in words; empty if there are none."""
+    bounds = declared(parameter).bounds
+    return "" if bounds is None else bounds_text(bounds, code)
 
 
 def sorted_parameters(package: Package) -> list[PackageParameter]:
@@ -97,6 +105,7 @@ def parameter_data(parameter: PackageParameter) -> JsonObject:
         "immutable": parameter.immutable,
         "advanced": parameter.advanced,
         **{name: value for name, value in fields.items() if value not in ("", None)},
+        **{word: value for word, value in declared(parameter).to_wire().items() if word in WORDS},
     }
 
 
@@ -280,10 +289,11 @@ def _row(parameter: PackageParameter, plan: str) -> tuple[str, ...]:
 
 def _type(parameter: PackageParameter) -> str:
     kind = _text(parameter.type or "string")
-    if parameter.enum is None:
-        return kind
-    values = (_code(stored(parameter, value) or "") for value in parameter.enum)
-    return f"{kind}: {', '.join(filter(None, values))}"
+    if parameter.enum is not None:
+        values = (_code(stored(parameter, value) or "") for value in parameter.enum)
+        kind = f"{kind}: {', '.join(filter(None, values))}"
+    bounds = bounds_of(parameter, _code)
+    return f"{kind}; {bounds}" if bounds else kind
 
 
 def _default(default: str | None) -> str:

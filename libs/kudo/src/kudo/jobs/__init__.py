@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 import gotemplate
 from kudo.jobs import check, condition, digest, env_file, object_check, render
 from kudo.jobs.position import report_to as report_to  # for the process that is started with it
+from kudo.parameters.bounds import preload
 
 HANDLERS: Mapping[str, Callable[[bytes], bytes]] = {
     check.NAME: check.handle,
@@ -26,3 +27,4 @@ def prepare() -> None:
     """Load everything that jobs need, since no file can be opened later."""
     gotemplate.preload()
     condition.prepare()
+    preload()

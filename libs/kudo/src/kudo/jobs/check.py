@@ -1,9 +1,10 @@
-"""The job `check`: reads the arrays and maps of one decision with the full limits.
+"""The job `check`: reads the arrays, the maps and what patterns match of one decision.
 
 Its position is the number of the value that it reads; a worker does not know which parameter's.
 """
 
 from collections.abc import Sequence
+from dataclasses import astuple
 from typing import Final
 
 import orjson
@@ -20,9 +21,9 @@ def encode_request(values: Sequence[Value]) -> bytes:
 
 def handle(request: bytes) -> bytes:
     """Return what is wrong with each value; the list ends where a shared limit is spent."""
-    values = ((value_type, text) for value_type, text in orjson.loads(request))
+    values = ((value_type, text, bounds) for value_type, text, bounds in orjson.loads(request))
     faults = read_all(values, lambda number: position.tell(str(number)))
-    return orjson.dumps([fault and (fault.detail, fault.limit, fault.together) for fault in faults])
+    return orjson.dumps([None if fault is None else astuple(fault) for fault in faults])
 
 
 def decode_answer(answer: bytes) -> list[Fault | None]:

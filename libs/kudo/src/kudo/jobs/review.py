@@ -32,9 +32,11 @@ from kudo.admission.reading import VersionMalformed, parse_version
 from kudo.admission.tenancy import Tenancy
 from kudo.api import Json, OperatorVersion
 from kudo.api.problems import InvalidInput, Problem, shown_name
+from kudo.api.value_bounds import ValueBounds
 from kudo.jobs import check
 from kudo.jobs.position import position
 from kudo.jobs.position import report_to as report_to  # for the process that is started with it
+from kudo.parameters.bounds import preload
 from kudo.parameters.values import Check, Fault, FullReader
 
 NAME: Final = "review"
@@ -216,10 +218,10 @@ def _names(subject: Review, versions: Versions) -> Mapping[str, str]:
 def _told(check: Check, names: Mapping[str, str]) -> Check:
     """Return the check, which tells the parameter while it works on it."""
 
-    def told(value_type: str, text: str) -> Fault | None:
+    def told(value_type: str, text: str, bounds: ValueBounds | None = None, /) -> Fault | None:
         name = names.get(text)
         position.tell("" if name is None else f'parameter "{shown_name(name)}"')
-        fault = check(value_type, text)
+        fault = check(value_type, text, bounds)
         position.tell("")
         return fault
 
@@ -254,6 +256,7 @@ _SAMPLE: Final = b"""{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1
 
 def prepare() -> None:
     """Answer sample reviews, so that everything imported at first use is loaded."""
+    preload()
     version = b'{"spec":{"plans":{"deploy":{}},"parameters":[{"name":"A","value-type":"array"}]}}'
     for value in (b"7", b'"[1]"', b'"["'):
         blobs: Blobs = {("ns", "v"): version, ("ns", ""): None}

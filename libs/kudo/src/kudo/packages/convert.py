@@ -110,4 +110,5 @@ def _parameter(parameter: PackageParameter) -> Parameter:
         value_type=parameter.type or None,
         immutable=parameter.immutable,
         enum=enum,
+        **parameter.bounds,
     )

@@ -12,6 +12,7 @@ import types
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from math import isfinite
 from typing import Annotated, Literal, TypeVar, Union, cast, get_args, get_origin
 
 from pydantic import BaseModel
@@ -27,6 +28,7 @@ _EXPECTED = {
     "integer": "a whole number",
     "list": "a list",
     "map": "a mapping",
+    "number": "a finite number",
 }
 
 
@@ -146,7 +148,7 @@ class Shape:
         maximum: The largest one.
     """
 
-    kind: Literal["text", "flag", "integer", "anything", "mapping", "list", "map"]
+    kind: Literal["text", "flag", "integer", "number", "anything", "mapping", "list", "map"]
     below: "Shape | None" = None
     model: type[BaseModel] | None = None
     most: int | None = None
@@ -220,8 +222,10 @@ def _value(shape: Shape, fields: Fields, name: str, value: object) -> object:
         case "flag", bool():
             # Text is not taken for one, as in Go.
             return value
-        case "integer", bool():
+        case "integer" | "number", bool():
             pass  # Python's booleans are integers.
+        case "number", int() | float() if isfinite(value):
+            return value
         case "integer", int():
             return value
         case "integer", float() if value.is_integer():
@@ -251,7 +255,10 @@ def _bounded(shape: Shape, *notes: object) -> Shape:
 def _shape(hint: object) -> Shape:
     """Return the shape of what a type hint allows, whether it may be absent or not."""
     if get_origin(hint) in {Union, types.UnionType}:
-        (hint,) = (arm for arm in get_args(hint) if arm is not type(None))
+        arms = [arm for arm in get_args(hint) if arm is not type(None)]
+        if set(arms) == {int, float}:
+            return Shape("number")
+        (hint,) = arms
     if get_origin(hint) is Annotated:
         inner, *notes = get_args(hint)
         return _bounded(_shape(inner), *notes)

@@ -5,11 +5,11 @@ docs/package-files.md and the JSON schemas show the descriptions.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from pydantic import Field
 
-from kudo.api import bounds
+from kudo.api import bounds, parameter
 from kudo.api.base import ApiModel, Name, TemplateText, Text, at_most
 from kudo.api.operatorversion import Maintainer, Plan, Task
 from kudo.packages.files import PackageFiles
@@ -104,12 +104,28 @@ class PackageParameter(ApiModel):
         description="The only values allowed; any value if absent.",
         json_schema_extra=at_most(bounds.ENUM),
     )
+    minimum: parameter.Minimum = None
+    maximum: parameter.Maximum = None
+    min_length: parameter.MinLength = None
+    max_length: parameter.MaxLength = None
+    pattern: parameter.Pattern = None
+    format: parameter.Format = None
+    min_items: parameter.MinItems = None
+    max_items: parameter.MaxItems = None
+    items: parameter.Items = None
+    properties: parameter.Properties = None
+    additional_properties: parameter.AdditionalProperties = None
     group: str = Field("", description="Name of the group that it belongs to.")
     advanced: bool = Field(
         False,
         description="Whether only few users need it, so that lists show it last; false if absent.",
     )
     hint: str = Field("", description="What a user has to know to choose a value.")
+
+    @property
+    def bounds(self) -> Mapping[str, Any]:
+        """The bounds of its value, as arguments of `kudo.api.Parameter`."""
+        return {name: getattr(self, name) for name in parameter.BOUNDS}
 
 
 class ParameterGroup(ApiModel):

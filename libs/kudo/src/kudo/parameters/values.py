@@ -1,8 +1,9 @@
 """Checks whether texts are values of a type, once each and within limits, and fit their parameter.
 
 `Checker` serves one decision on an event loop. It reads arrays and maps, which are YAML, within a
-budget that all values of the decision share. What the budget does not cover is `pending` and is
-read by a worker process (`kudo.jobs.check`); then the decision is made again with the answer.
+budget that all values of the decision share. What the budget does not cover, and what a pattern is
+to match, is `pending` and is read by a worker process (`kudo.jobs.check`); then the decision is
+made again with the answer.
 `CheckResults` keeps what all decisions found, so no value is read twice and one that was too large
 is refused at once.
 
@@ -14,11 +15,13 @@ import json
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from goyaml import DEFAULT_LIMITS, INLINE, Budget, YamlError, load
 from kudo.api.problems import SHOWN, Problem, listed, parameter_field, shown, shown_name
-from kudo.parameters.types import TYPES, is_container, scalar_fault
+from kudo.api.value_bounds import ValueBounds
+from kudo.parameters.bounds import breach_of
+from kudo.parameters.types import TYPES, is_container, scalar_fault, typed
 
 if TYPE_CHECKING:  # worker processes start without the models
     from kudo.api import Parameter
@@ -34,30 +37,42 @@ _WITH_OTHERS: Final = "with the other arrays and maps of this request, "
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Why a text is not a value of its type.
+    """Why a text is not a value of its type, or not within its bounds.
 
     Attributes:
-        detail: What the parser says; empty where the YAML is right and of another type.
+        detail: What the parser says; empty where the YAML is right and of another type. Of a
+            bound, the whole text: which one, and what to do.
         limit: Name of the limit that the value exceeds, else empty.
         together: Whether only all values of one decision exceed that limit. Then the fault is
             none of this value alone.
+        bound: Word of the bound that the value breaks; empty where its type is wrong.
     """
 
     detail: str = ""
     limit: str = ""
     together: bool = False
+    bound: str = ""
 
 
-Value = tuple[str, str]
-"""Type and text."""
-Check = Callable[[str, str], Fault | None]
-"""Returns what is wrong with a text of a type, None if nothing is."""
+Value = tuple[str, str, str]
+"""Type, text, and the text of the bounds, which is empty if there are none."""
+
+
+class Check(Protocol):
+    """Returns what is wrong with a text of a type, None if nothing is."""
+
+    def __call__(
+        self, value_type: str, text: str, bounds: ValueBounds | None = None, /
+    ) -> Fault | None: ...
+
 
 # Limits that the values of one decision share; each has its own depth.
 _SHARED: Final = frozenset({"size", "nodes", "aliased", "directives"})
 
 
-def read(value_type: str, text: str, budget: Budget) -> Fault | None:
+def read(
+    value_type: str, text: str, budget: Budget, bounds: ValueBounds | None = None
+) -> Fault | None:
     """Return what is wrong with a text of a type.
 
     Arrays and maps are YAML, where null is right for both; for all other types see `scalars`.
@@ -66,22 +81,32 @@ def read(value_type: str, text: str, budget: Budget) -> Fault | None:
         value_type: Any; unknown ones accept every text.
         text: The text, which is not empty.
         budget: What reading YAML may cost, together with other values.
+        bounds: What a value has to be besides.
     """
     if not is_container(value_type):
         detail = scalar_fault(value_type, text)
-        return None if detail is None else Fault(detail)
+        if detail is not None:
+            return Fault(detail)
+        return None if bounds is None else _outside(bounds, typed(value_type, text))
     try:
         content = load(text, budget=budget)
     except YamlError as error:
         hint = _HINT if error.limit else ""
         return Fault(shown(str(error), _DETAIL) + hint, error.limit)
     expected = TYPES[value_type].container
-    return None if content is None or type(content) is expected else Fault()
+    if content is not None and type(content) is not expected:
+        return Fault()
+    return None if bounds is None else _outside(bounds, content)
 
 
-def read_fully(value_type: str, text: str) -> Fault | None:
+def _outside(bounds: ValueBounds, value: object) -> Fault | None:
+    breach = breach_of(bounds, value)
+    return None if breach is None else Fault(str(breach), bound=breach.bound)
+
+
+def read_fully(value_type: str, text: str, bounds: ValueBounds | None = None, /) -> Fault | None:
     """Return what is wrong with one text, without a shared budget."""
-    return read(value_type, text, Budget(DEFAULT_LIMITS))
+    return read(value_type, text, Budget(DEFAULT_LIMITS), bounds)
 
 
 class FullReader:
@@ -98,14 +123,16 @@ class FullReader:
         self._known: dict[Value, Fault | None] = {}
         self.spent = False
 
-    def __call__(self, value_type: str, text: str) -> Fault | None:
-        value = (value_type, text)
+    def __call__(
+        self, value_type: str, text: str, bounds: ValueBounds | None = None, /
+    ) -> Fault | None:
+        value = _value(value_type, text, bounds)
         if value not in self._known:
-            self._known[value] = self._read(value_type, text)
+            self._known[value] = self._read(value_type, text, bounds)
         return self._known[value]
 
-    def _read(self, value_type: str, text: str) -> Fault | None:
-        fault = read(value_type, text, self._budget)
+    def _read(self, value_type: str, text: str, bounds: ValueBounds | None) -> Fault | None:
+        fault = read(value_type, text, self._budget, bounds)
         if fault is None or fault.limit not in _SHARED:
             return fault
         self.spent = True
@@ -124,14 +151,14 @@ def read_all(
     is shorter than the input.
 
     Args:
-        values: Types and texts.
+        values: Types, texts and texts of bounds.
         begin: Called with the number of each value before it is read.
     """
     reader, faults = FullReader(), list[Fault | None]()
-    for number, value in enumerate(values):
+    for number, (value_type, text, bounds) in enumerate(values):
         if begin is not None:
             begin(number)
-        faults.append(reader(*value))
+        faults.append(reader(value_type, text, ValueBounds.from_text(bounds) if bounds else None))
         if reader.spent:
             break
     return faults
@@ -172,8 +199,9 @@ class Checker:
         results: What is known from other decisions.
 
     Attributes:
-        pending: Arrays and maps that were not read, since the budget is spent. Before the decision
-            counts, `learn` or `give_up` must say what they are.
+        pending: Arrays and maps that were not read, since the budget is spent, and values that
+            patterns are to match. Before the decision counts, `learn` or `give_up` must say what
+            they are.
         reads: Number of values that were read here, short scalars aside.
     """
 
@@ -190,35 +218,40 @@ class Checker:
     def pending(self) -> tuple[Value, ...]:
         return tuple(self._pending)
 
-    def __call__(self, value_type: str, text: str) -> Fault | None:
+    def __call__(
+        self, value_type: str, text: str, bounds: ValueBounds | None = None, /
+    ) -> Fault | None:
         """Return what is wrong with a text; None also while that is not known."""
-        scalar = not is_container(value_type)
+        patterned = bounds is not None and bounds.patterned
+        scalar = not is_container(value_type) and not patterned
         if scalar and len(text) <= _SHORT:
-            return read(value_type, text, self._budget)
-        value = (value_type, text)
+            return read(value_type, text, self._budget, bounds)
+        value = _value(value_type, text, bounds)
         if value in self._known or value in self._pending:
             return self._known.get(value)
         if scalar:
             # A scalar costs no more than hashing it, so it is not looked up in the cache.
-            fault = self._known[value] = self._read(value)
+            fault = self._known[value] = self._read(value_type, text, bounds)
             return fault
         digest = _digest(value)
         result = self._results.find(digest)
         if result is not None:
             self._known[value] = result[0]
             return result[0]
-        # Once the budget is spent, not even a parser is set up: there may be thousands of values.
-        fault = None if self._pending else self._read(value)
-        if self._pending or (fault is not None and fault.limit in _SHARED):
+        # A pattern may take a tenth of a second, which nothing can interrupt. Once the budget is
+        # spent, not even a parser is set up: there may be thousands of values.
+        left = patterned or bool(self._pending)
+        fault = None if left else self._read(value_type, text, bounds)
+        if left or (fault is not None and fault.limit in _SHARED):
             # The limit of this budget, not the one that counts: a worker has the full one.
             self._pending[value] = None
             return None
         self._settle(value, digest, fault)
         return fault
 
-    def _read(self, value: Value) -> Fault | None:
+    def _read(self, value_type: str, text: str, bounds: ValueBounds | None) -> Fault | None:
         self.reads += 1
-        return read(*value, self._budget)
+        return read(value_type, text, self._budget, bounds)
 
     def known_batch(self) -> bool:
         """Settle the pending values if exactly these were too large before; return whether."""
@@ -286,10 +319,16 @@ class Checker:
             self._results.keep(digest, fault)
 
 
+def _value(value_type: str, text: str, bounds: ValueBounds | None) -> Value:
+    return value_type, text, "" if bounds is None else bounds.text
+
+
 def _digest(value: Value) -> bytes:
-    value_type, text = value
-    # Texts from JSON may hold single surrogates, which UTF-8 has no bytes for.
-    return hashlib.sha256(f"{value_type}\0{text}".encode(errors="surrogatepass")).digest()
+    value_type, text, bounds = value
+    # Lengths, since each part may contain anything. Texts from JSON may hold single surrogates,
+    # which UTF-8 has no bytes for.
+    parts = f"{len(value_type)}:{len(bounds)}:{value_type}{bounds}{text}"
+    return hashlib.sha256(parts.encode(errors="surrogatepass")).digest()
 
 
 def _batch(values: Iterable[Value]) -> bytes:
@@ -302,11 +341,11 @@ def _within(batch: bytes, value: Value) -> bytes:
 
 
 def check_value(parameter: "Parameter", value: str, check: Check = read_fully) -> Problem | None:
-    """Return what is wrong with `value` for `parameter`: its type, or that the enum lacks it.
+    """Return what is wrong with `value` for `parameter`: its type, its bounds, or its enum.
 
-    An empty value is valid for every parameter; `missing_required` checks whether one is needed.
-    Types are checked as in Go: integers are decimal and fit 64 bits, numbers are what
-    `strconv.ParseFloat` reads, arrays and maps are YAML where null passes. Unknown types
+    An empty value is valid for every parameter without `minLength`; `missing_required` checks
+    whether one is needed. Types are checked as in Go: integers are decimal and fit 64 bits, numbers
+    are what `strconv.ParseFloat` reads, arrays and maps are YAML where null passes. Unknown types
     accept anything.
 
     Args:
@@ -314,28 +353,40 @@ def check_value(parameter: "Parameter", value: str, check: Check = read_fully) -
         value: The value that an Instance sets.
         check: Checks the value. The default has no time limit.
     """
-    if not value:
+    bounds = parameter.bounds
+    if not value and not _needs_characters(parameter):
         return None
     value_type, name = parameter.value_type or "", shown_name(parameter.name)
     field, quoted = parameter_field(parameter.name), json.dumps(shown(value), ensure_ascii=False)
-    fault = check(value_type, value)
+    allowed = parameter.enum is None or value in parameter.enum
+    # What the enum lacks is wrong anyway, so no pattern has to match it.
+    fault = check(value_type, value, bounds if allowed else None)
     if fault is not None and fault.limit:
         # A reason of its own, since no fault is to be looked for in the text.
         text = f'parameter "{name}" of type "{value_type}" has a value that is too large'
         return Problem("ParameterTooLarge", f"{text}: {fault.detail}", field, fault.limit)
-    if fault is not None and not is_container(value_type):
+    if fault is not None and fault.bound:
+        text = fault.detail
+    elif fault is not None and not is_container(value_type):
         text = f'type is "{value_type}" but format of {quoted} is invalid: {fault.detail}'
     elif fault is not None:
         # YAML of several lines would be hard to read in quotes.
         text = f'type is "{value_type}", but format of {shown(value)} is invalid'
         text = f"{text}: {fault.detail}" if fault.detail else text
-    elif parameter.enum is not None and value not in parameter.enum:
-        allowed = listed(parameter.enum, " ", most=SHOWN)
-        text = f"value is {quoted}, but only allowed values are [{allowed}]"
+    elif parameter.enum is not None and not allowed:
+        values = listed(parameter.enum, " ", most=SHOWN)
+        text = f"value is {quoted}, but only allowed values are [{values}]"
     else:
         return None
     text = f'parameter "{name}" has an invalid value {quoted}: {text}'
     return Problem("ParameterInvalid", text, field)
+
+
+def _needs_characters(parameter: "Parameter") -> bool:
+    """Return whether an empty text is too short; `missing_required` says it of required ones."""
+    if not parameter.min_length or (parameter.required and parameter.default is None):
+        return False
+    return parameter.value_type in {None, "", "string"}
 
 
 def missing_required(

@@ -53,6 +53,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     outputs.outputs_are_known_when_they_are_used,
     templates.toggles_are_booleans,
     parameters.immutable_ones_get_a_value,
+    parameters.bounds_can_hold,
     parameters.enums_are_valid,
     parameters.defaults_are_valid,
     parameters.groups_of_parameters_are_valid,

@@ -230,6 +230,7 @@ CODES: Final[Mapping[str, str]] = {
     "PackageTooLarge": "A package exceeds a limit, or is larger than what the API server stores.",
     "PackageUnreadable": "A package cannot be opened.",
     "PackageUnsafe": "A package has links, devices, or paths that leave it.",
+    "ParameterBoundInvalid": "A bound of a parameter can never hold, or is of another type.",
     "ParameterDuplicate": "Parameters have the same name, but for upper and lower case.",
     "ParameterGroupInvalid": "The name of a group is invalid or not unique.",
     "ParameterInvalid": "A parameter cannot be used as it is declared, or a value not be set.",

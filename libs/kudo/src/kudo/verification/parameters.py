@@ -11,14 +11,15 @@ from typing import Final
 
 from goyaml import DumpError
 from kudo.api import Parameter
-from kudo.api.problems import InvalidInput, shown_name
+from kudo.api.problems import InvalidInput, path_text, shown_name
 from kudo.packages.files import PARAMETERS_FILE
 from kudo.packages.model import Package, PackageParameter
 from kudo.packages.source import source_of
+from kudo.parameters.definitions import definition_faults
 from kudo.parameters.sources import go_text, to_text
 from kudo.parameters.template import template_values
 from kudo.parameters.types import TYPES, ValueType, is_container
-from kudo.parameters.values import check_value
+from kudo.parameters.values import check_value, read_fully
 from kudo.verification.finding import Edit, Finding, at_group, at_parameter, error, tolerated
 from kudo.verification.operator import repeated
 
@@ -65,6 +66,16 @@ def enum_fault(parameter: PackageParameter, value: object) -> str | None:
     return f'value is "{_shortened(text)}", but only allowed values are [{shown}]'
 
 
+def bounds_fault(parameter: PackageParameter, value: object) -> str | None:
+    """Return which bound a value breaks; None if none, or if it is of another type."""
+    text, bounds = stored(parameter, value), declared(parameter).bounds
+    # As of an Instance: an empty value is none, unless the bounds say that it is too short.
+    if bounds is None or text is None or not (text or bounds.min_length):
+        return None
+    fault = read_fully(parameter.type, text, bounds)
+    return fault.detail if fault is not None and fault.bound else None
+
+
 def stored(parameter: PackageParameter, value: object) -> str | None:
     """Return the text that installing stores for a value; None for no value."""
     try:
@@ -82,6 +93,7 @@ def declared(parameter: PackageParameter) -> Parameter:
         enum=None
         if enum is None
         else tuple(stored(parameter, value_of) or "" for value_of in enum),
+        **parameter.bounds,
     )
 
 
@@ -175,8 +187,13 @@ def enums_are_valid(package: Package) -> Iterator[Finding]:
             yield _error(parameter, "is an enum but has no allowed values", "enum")
         for value in parameter.enum or ():
             fault = type_fault(value, parameter.type)
+            breach = None if fault else bounds_fault(parameter, value)
             if fault:
                 yield _error(parameter, f"has an invalid enum value: {fault}", "enum")
+            elif breach:
+                text = f'parameter "{parameter.name}" has an enum value that it does not allow'
+                place = at_parameter(parameter.name, "enum")
+                yield error("ParameterInvalid", f"{text}: {_shown(value)}: {breach}", place)
 
 
 def defaults_are_valid(package: Package) -> Iterator[Finding]:
@@ -193,6 +210,24 @@ def defaults_are_valid(package: Package) -> Iterator[Finding]:
                 yield error("ParameterInvalid", f'parameter "{parameter.name}" {text}', place)
             else:
                 yield _error(parameter, text, "default")
+        elif breach := bounds_fault(parameter, value):
+            text = f'parameter "{parameter.name}" has a default that it does not allow: {breach}'
+            place = at_parameter(parameter.name, "default")
+            yield error("ParameterInvalid", text, place)
+
+
+def bounds_can_hold(package: Package) -> Iterator[Finding]:
+    """Bounds of another type, bounds that contradict each other, and patterns that are none.
+
+    KUDO 0.19 knows no bounds, so none of it is tolerated.
+    """
+    for parameter in package.parameters:
+        bounds = declared(parameter).bounds
+        for path, fault in definition_faults(parameter.type, bounds) if bounds else ():
+            where = path_text(path)
+            about = f'bound "{where}" of parameter "{shown_name(parameter.name)}"'
+            place = at_parameter(parameter.name, *path)
+            yield error("ParameterBoundInvalid", f"{about}: {fault}", place)
 
 
 def groups_of_parameters_are_valid(package: Package) -> Iterator[Finding]:

@@ -26,7 +26,7 @@ from kudo.verification.finding import (
     in_operator,
     in_parameters,
 )
-from kudo.verification.parameters import stored
+from kudo.verification.parameters import declared, stored
 
 MOST_BYTES: Final = 1536 * 1024
 """Of a request to etcd, unless it is told otherwise."""
@@ -125,6 +125,9 @@ def _of_parameters(package: Package) -> Iterator[_Bound]:
         yield from _of_part(parameter, " of the parameter", place)
         for value in _values(parameter):
             yield _text("a value of the parameter", value, bounds.VALUE, place())
+    values = sum(bounds.value_counts(declared(each).to_wire() for each in package.parameters))
+    what = "the number of items and properties of all parameters, and of values of their enums"
+    yield what, values, bounds.VALUES_IN_ALL, in_parameters("parameters")
 
 
 def _of_part(part: BaseModel, whose: str, place: Callable[..., Place]) -> Iterator[_Bound]:
@@ -147,7 +150,8 @@ def _of_part(part: BaseModel, whose: str, place: Callable[..., Place]) -> Iterat
             for text in items or ():
                 yield _text(f"an item of {what}", text, below.most, place(field.name))
         if below.model is not None and below.model not in _PARTS and value is not None:
-            for item in value if below is not shape else (value,):
+            items = value.values() if isinstance(value, Mapping) else value
+            for item in items if below is not shape else (value,):
                 yield from _of_part(item, f" of {what}", place)
 
 

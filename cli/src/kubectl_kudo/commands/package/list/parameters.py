@@ -10,7 +10,13 @@ from kubectl_kudo.session.command import Command
 from kubectl_kudo.session.errors import CliError, UsageError, listed
 from kubectl_kudo.session.output import check_format, many, show
 from kudo.api.problems import InvalidInput
-from kudo.authoring.description import default_of, missing_values, parameter_data, sorted_parameters
+from kudo.authoring.description import (
+    bounds_of,
+    default_of,
+    missing_values,
+    parameter_data,
+    sorted_parameters,
+)
 from kudo.packages.model import Package, PackageParameter
 from kudo.packages.reader import read_package
 
@@ -65,17 +71,25 @@ COMMAND = Command(
 
 def _table(parameters: list[PackageParameter], args: Args) -> Table:
     more = args.descriptions
+    # As in KUDO 0.19 where no parameter has any.
+    bounds = {parameter.name: bounds_of(parameter) for parameter in parameters}
+    bounded = any(bounds.values())
     rows = [
         (
             parameter.name,
             default_of(parameter) or "",
             str(parameter.required).lower(),
             str(parameter.immutable).lower(),
+            *([bounds[parameter.name]] if bounded else []),
             *([parameter.description] if more else []),
         )
         for parameter in parameters
     ]
-    columns = ("Name", "Default", "Required", "Immutable", *(["Descriptions"] if more else []))
+    columns = (
+        *("Name", "Default", "Required", "Immutable"),
+        *(["Bounds"] if bounded else []),
+        *(["Descriptions"] if more else []),
+    )
     return Table(columns, rows, original=True, width=_WIDTH)
 
 

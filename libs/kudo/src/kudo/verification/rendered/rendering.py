@@ -18,14 +18,14 @@ from kudo.api.task_kinds import FatalTaskError, kind_of
 from kudo.api.task_kinds.kinds import is_pipe
 from kudo.packages.model import Package, PackageParameter
 from kudo.packages.source import Path, Source
+from kudo.parameters.bound_texts import sample
 from kudo.parameters.template import template_values
-from kudo.parameters.types import TYPES
 from kudo.tasks.rendering import DocumentError, Engine, objects_with_lines, render
 from kudo.tasks.template_lines import template_line
 from kudo.verification.fields import second_document
 from kudo.verification.finding import Finding, Place, at_template, error, warning
 from kudo.verification.operator import pod_fault, pods_of
-from kudo.verification.parameters import stored
+from kudo.verification.parameters import declared, stored
 
 Values = dict[str, object]
 
@@ -246,12 +246,8 @@ def _value(parameter: PackageParameter, *, fill: bool) -> object:
 def _stand_in(parameter: PackageParameter) -> str | None:
     if parameter.enum:
         return stored(parameter, parameter.enum[0])
-    value_type = TYPES.get(parameter.type)
-    return (
-        _name_of(parameter.name)
-        if value_type is None or value_type.sample == ""
-        else value_type.sample
-    )
+    value = sample(parameter.type, declared(parameter).bounds)
+    return _name_of(parameter.name) if value == "" else value
 
 
 def _name_of(text: str) -> str:
