@@ -34,6 +34,11 @@ class Block:
         path.write_text(self.text)
 
 
+def blocks(page: str) -> list[Block]:
+    """Return all blocks of a page, named as for `sections`."""
+    return [Block(*found) for found in _BLOCK.findall((ROOT / "docs" / page).read_text())]
+
+
 def sections(page: str) -> dict[str, list[Block]]:
     """Return the blocks of each section of the second level of a page, by its heading.
 

@@ -81,6 +81,7 @@ async def test_upgrade_brings_the_new_version_of_a_dependency(world: World, tmp_
         f"operatorversion {world.namespace}/db-0.2.0 created",
         f"operatorversion {world.namespace}/shop-0.2.0 created",
         f"instance {world.namespace}/web updated",
+        "version: 0.1.0 → 0.2.0; plan deploy runs",
         f"instance {world.namespace}/web ready",
     ]
 

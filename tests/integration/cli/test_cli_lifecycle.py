@@ -1,6 +1,9 @@
 """Upgrades, and what can be seen and done about runs, through `kubectl kudo` on a real cluster."""
 
+import asyncio
 import json
+import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +14,7 @@ from tests.support.build import Json
 from tests.support.cluster.commands import Done
 from tests.support.cluster.resources import CONFIG_MAPS, VERSIONS
 from tests.support.cluster.world import World
+from tests.support.terminals.terminal import on_terminal
 
 pytestmark = pytest.mark.smoke
 
@@ -88,6 +92,9 @@ async def test_upgrade_brings_the_new_version_with_what_is_new_in_it(
     assert done.stdout.splitlines() == [
         f"operatorversion {installed.namespace}/shop-0.2.0 created",
         f"instance {installed.namespace}/web updated",
+        "version: 0.1.0 → 0.2.0",
+        "COLOUR: (not set) → red",
+        "plan deploy runs",
         f"instance {installed.namespace}/web ready",
     ]
     data = (await installed.get(CONFIG_MAPS, "app"))["data"]
@@ -262,3 +269,42 @@ async def test_where_nothing_runs_cancel_starts_nothing(installed: World) -> Non
     assert done.code == 255
     assert f"{installed.namespace}/web runs no plan: there is nothing to cancel" in done.stderr
     assert (await installed.instance("web"))["spec"] == before["spec"]
+
+
+# update --edit
+
+
+async def test_what_was_edited_is_sent_and_what_was_removed_has_its_default(
+    installed: World, tmp_path: Path
+) -> None:
+    async def edited(command: str) -> tuple[int, str]:
+        editor = {"EDITOR": f"sed -i '{command}'", "KUBE_EDITOR": "", "TMPDIR": str(tmp_path)}
+        kubeconfig = installed.installation.cluster.kubeconfig("user")
+        where = [f"--kubeconfig={kubeconfig}", f"--namespace={installed.namespace}"]
+        words = ["update", "--instance", "web", "--edit", "--yes", "--wait", *where]
+        return await asyncio.to_thread(
+            at_a_terminal, [sys.executable, "-m", "kubectl_kudo", *words], {**os.environ, **editor}
+        )
+
+    code, shown = await edited("s/^#SIZE.*/SIZE: 5/")
+    assert code == 0, shown
+    assert "SIZE: 1 (default) → 5; plan deploy runs" in shown
+    assert (await installed.get(CONFIG_MAPS, "app"))["data"]["SIZE"] == "5"
+
+    code, shown = await edited("/^SIZE/d")
+    assert code == 0, shown
+    assert "SIZE: 5 → 1 (default); plan deploy runs" in shown
+    assert (await installed.get(CONFIG_MAPS, "app"))["data"]["SIZE"] == "1"
+
+    code, shown = await edited("s/^#SIZE.*/NOPE: 1/")
+    assert code == 4, shown
+    assert "Your file is kept" in shown
+
+
+def at_a_terminal(argv: list[str], environment: dict[str, str]) -> tuple[int, str]:
+    """Run a program at a terminal to its end; return its exit code and what it shows."""
+    with on_terminal(argv, environment=environment, size=(200, 50)) as terminal:
+        shown = ""
+        while text := terminal.read():
+            shown += text
+        return terminal.end(), shown

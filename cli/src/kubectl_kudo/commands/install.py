@@ -8,7 +8,6 @@ from functools import partial
 
 from kubectl_kudo.accounts.giving import Giving
 from kubectl_kudo.accounts.rights_check import check_strict
-from kubectl_kudo.commands.upgrade import bring_to
 from kubectl_kudo.instances.new_instance import (
     check_absent,
     check_same_account,
@@ -19,6 +18,7 @@ from kubectl_kudo.instances.new_instance import (
     wait_until_deployed,
     with_account,
 )
+from kubectl_kudo.instances.upgrading import bring_to
 from kubectl_kudo.instances.version_changes import check_replaceable
 from kubectl_kudo.packages.install_set import (
     InstallSet,

@@ -1,6 +1,5 @@
 """`kubectl kudo prune`: has the reconciler delete the orphans of an Instance."""
 
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -17,6 +16,7 @@ from kubectl_kudo.reading.inventory import (
 )
 from kubectl_kudo.reading.runs import active, key_of
 from kubectl_kudo.session.arguments import INSTANCE, NONE, WAIT_TIME, WRITING, Args, Flag
+from kubectl_kudo.session.asking import confirmed, on_terminal
 from kubectl_kudo.session.blocks import printable
 from kubectl_kudo.session.command import Command
 from kubectl_kudo.session.errors import CliError, UsageError
@@ -46,17 +46,15 @@ def run(args: Args) -> None:
         return
     if orphans.undecided:
         raise CliError(f"nothing is deleted: {orphans.undecided}")
-    # Between two sessions: reading a line would hold the event loop, and ctrl-C with it.
     if args.dry_run == NONE and not args.yes:
-        if not sys.stdin.isatty():
+        if not on_terminal():
             raise UsageError(
                 "'prune' asks for confirmation, and stdin is not a terminal: give --yes; "
                 "--dry-run=client shows what would be deleted"
             )
         count = len(orphans.going)
         objects = "this object" if count == 1 else f"these {count} objects"
-        print(f"Delete {objects}? [y/N] ", end="", file=sys.stderr, flush=True)
-        if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
+        if not confirmed(f"Delete {objects}?"):
             raise CliError("nothing was deleted")
     in_session(args, lambda session: _delete(session, args, orphans))
 

@@ -19,14 +19,13 @@ from kubectl_kudo.packages.install_set import (
     InstallSet,
     as_declared,
     check_instance,
-    check_kubernetes,
     checked_instance,
     install_set_of,
     verify_before_install,
     versions_of,
 )
 from kubectl_kudo.packages.installation import described, new_namespace
-from kubectl_kudo.packages.installed import lookup_in, no_cluster
+from kubectl_kudo.packages.installed import check_server, lookup_in, no_cluster
 from kubectl_kudo.packages.sources import resolve_names
 from kubectl_kudo.reading.instance_state import flags_of
 from kubectl_kudo.reading.outcome import triggered, triggered_plan
@@ -34,11 +33,11 @@ from kubectl_kudo.screens.waiting import wait_and_show
 from kubectl_kudo.session.arguments import Args
 from kubectl_kudo.session.dry_run import OnClient
 from kubectl_kudo.session.errors import CliError, ExitCode, UsageError, describe
-from kubectl_kudo.session.kinds import INSTANCES, OPERATOR_VERSIONS, OPERATORS
+from kubectl_kudo.session.kinds import INSTANCES, OPERATOR_VERSIONS
 from kubectl_kudo.session.names import name_fault
 from kubectl_kudo.session.output import JsonObject, say
 from kubectl_kudo.session.session import Session, namespace_of, report_of
-from kubeio.errors import AlreadyExists, ApiError, NotFound
+from kubeio.errors import AlreadyExists, ApiError
 from kubeio.resource import NAMESPACES
 from kudo.api import Instance, OperatorVersion, default_instance_name
 from kudo.api.names import API_VERSION, LABEL_OPERATOR
@@ -210,7 +209,7 @@ async def install_in_cluster(session: Session, args: Args, values: dict[str, str
         },
     )
     check_instance(name, version, declared)
-    await _check_kubernetes(session, version)
+    await check_server(session, version)
     await check_absent(session, name)
     await check_strict(session, args, instance, {})
     giving = await giving_of(session, args, version, instance, {})
@@ -223,17 +222,6 @@ async def install_in_cluster(session: Session, args: Args, values: dict[str, str
     session.report.show_all(session.writes.objects)
     if args.wait and not session.report.dry:
         await wait_until_deployed(session, created, args.wait_time)
-
-
-async def _check_kubernetes(session: Session, version: OperatorVersion) -> None:
-    try:
-        operator = await session.client.get(
-            OPERATORS, version.operator_name, namespace=session.namespace
-        )
-    except NotFound:  # only the lowest version of Kubernetes is read from it
-        return
-    required = (operator.get("spec") or {}).get("kubernetesVersion")
-    check_kubernetes(required, await session.client.server_version())
 
 
 def try_install(args: Args, located: Located, values: dict[str, str]) -> None:

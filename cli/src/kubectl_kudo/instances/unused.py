@@ -1,12 +1,12 @@
 """Deletes the Operators and OperatorVersions of a namespace that no Instance uses."""
 
 import asyncio
-import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from kubectl_kudo.reading.instance_state import version_key
 from kubectl_kudo.session.arguments import NONE, Args
+from kubectl_kudo.session.asking import confirmed, on_terminal
 from kubectl_kudo.session.errors import CliError, UsageError
 from kubectl_kudo.session.kinds import INSTANCES, OPERATOR_VERSIONS, OPERATORS
 from kubectl_kudo.session.output import JsonObject, say, talk
@@ -63,16 +63,14 @@ def uninstall_unused(args: Args) -> None:
     if not names:
         say(f"no operator or operatorversion is unused in namespace {namespace_of(args)}")
         return
-    # Between two sessions: reading a line would hold the event loop, and ctrl-C with it.
     if args.dry_run == NONE and not args.yes:
-        if not sys.stdin.isatty():
+        if not on_terminal():
             raise UsageError(
                 "'--all-unused' asks for confirmation, and stdin is not a terminal: give --yes; "
                 "--dry-run=client shows what would be deleted"
             )
         talk("\n  ".join(["No instance uses these:", *names]))
-        print("Delete them? [y/N] ", end="", file=sys.stderr, flush=True)
-        if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
+        if not confirmed("Delete them?"):
             raise CliError("nothing was deleted")
     uids = {obj["metadata"]["uid"] for _, obj in objects}
     in_session(args, lambda session: _delete(session, uids))

@@ -14,6 +14,7 @@ from uuid import uuid4
 
 from kubectl_kudo.instances.unused import all_instances
 from kubectl_kudo.packages.installation import described
+from kubectl_kudo.reading.changes import version_text
 from kubectl_kudo.reading.instance_state import flags_of, version_key
 from kubectl_kudo.reading.owned import names_below
 from kubectl_kudo.reading.runs import active, key_of
@@ -85,6 +86,7 @@ async def run_children_again(
     for child in users:
         if child["metadata"]["uid"] != own["metadata"]["uid"]:
             await run_again(session, child)
+            session.report.foretell(PLAN_DEPLOY)
 
 
 async def run_again(session: Session, instance: JsonObject) -> JsonObject:
@@ -98,7 +100,6 @@ async def run_again(session: Session, instance: JsonObject) -> JsonObject:
         {"spec": {"planExecution": execution}},
     )
     session.report.done(f"{described(INSTANCES, after)} updated")
-    session.report.foretell(PLAN_DEPLOY)
     return after
 
 
@@ -152,14 +153,8 @@ def check_newer(
     newer = goes_up(installed, desired)
     if newer or (newer is False and allow_downgrade):
         return
-
-    def shown(version: OperatorVersion, other: OperatorVersion) -> str:
-        text = version.spec.version or "(none)"
-        if version.spec.app_version == other.spec.app_version:
-            return text
-        return f"{text} (app version {version.spec.app_version or 'none'})"
-
-    old, new = shown(installed, desired), shown(desired, installed)
+    wires = installed.to_wire(), desired.to_wire()
+    old, new = version_text(*wires), version_text(*reversed(wires))
     hint = "; go back to it with --allow-downgrade" if newer is False else ""
     raise CliError(
         f"upgraded version {new} is the same or smaller as current version {old} -> "

@@ -150,7 +150,8 @@ def check_instance(name: str, version: OperatorVersion, values: Mapping[str, str
             text = f'parameter "{given}" is not declared by the package; {hint}'
             problems.append(Problem("ParameterUnknown", text, f"spec.parameters[{given}]"))
     for parameter in version.parameters:
-        problem = check_value(parameter, values.get(parameter.name, ""))
+        value = values.get(parameter.name)
+        problem = None if value is None else check_value(parameter, value)
         if problem is not None:
             problems.append(problem)
     if PLAN_DEPLOY not in version.plans:

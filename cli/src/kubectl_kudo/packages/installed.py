@@ -9,8 +9,9 @@ from pydantic import ValidationError
 from kubectl_kudo.packages.install_set import InstallSet, check_kubernetes
 from kubectl_kudo.packages.sources import resolve_names
 from kubectl_kudo.session.arguments import Args
+from kubectl_kudo.session.blocks import printable
 from kubectl_kudo.session.errors import CliError, ExitCode
-from kubectl_kudo.session.kinds import OPERATOR_VERSIONS
+from kubectl_kudo.session.kinds import OPERATOR_VERSIONS, OPERATORS
 from kubectl_kudo.session.output import JsonObject
 from kubectl_kudo.session.session import Session
 from kubectl_kudo.session.terminal import word
@@ -25,6 +26,7 @@ from kudo.packages.resolution import Lookup, Requirement, Resolution, Stored, de
 
 _NAMED_LISTS = ("tasks", "parameters")
 _SHOWN = 5
+_MOST_VERSIONS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +94,22 @@ async def find_installed(
     if (OPERATOR_VERSIONS.plural, root) in there and root not in replaced:
         session.report.say(f"operatorversion {session.namespace}/{root} already installed")
     return Existing(there, frozenset(replaced))
+
+
+async def check_server(session: Session, version: OperatorVersion) -> None:
+    """Check that the server is new enough for an operator that is installed.
+
+    Raises:
+        CliError: it is older.
+    """
+    try:
+        operator = await session.client.get(
+            OPERATORS, version.operator_name, namespace=session.namespace
+        )
+    except NotFound:  # only the lowest version of Kubernetes is read from it
+        return
+    required = (operator.get("spec") or {}).get("kubernetesVersion")
+    check_kubernetes(required, await session.client.server_version())
 
 
 async def check_namespace(session: Session) -> None:
@@ -185,6 +203,63 @@ def lookup_in(namespace: str, versions: Sequence[JsonObject]) -> Lookup:
         return newest
 
     return lookup
+
+
+def version_of_operator(
+    namespace: str, versions: Sequence[JsonObject], operator: str, name: str, app_version: str
+) -> OperatorVersion:
+    """Return the OperatorVersion of an operator that a user names.
+
+    Args:
+        namespace: Where the OperatorVersions are.
+        versions: The OperatorVersions.
+        operator: Name of the operator.
+        name: Its operatorVersion, or the name of the OperatorVersion.
+        app_version: Its appVersion; empty for any.
+
+    Raises:
+        CliError: there is none, or several; the text names the candidates.
+    """
+    own = [
+        version
+        for wire in versions
+        if ((wire.get("spec") or {}).get("operator") or {}).get("name") == operator
+        and (version := _read(wire)) is not None
+    ]
+    own.sort(key=lambda v: (rank(v.spec.version or ""), rank(v.spec.app_version or "")))
+    named = [
+        version
+        for version in own
+        if name in {version.spec.version, version.metadata.name}
+        and app_version in {"", version.spec.app_version}
+    ]
+    if len(named) == 1:
+        return named[0]
+    if named:
+        apps = {version.spec.app_version for version in named}
+        how = "--app-version" if len(apps) == len(named) and None not in apps else "its name"
+        raise CliError(
+            f"operator {operator} has several versions {word(name)} in namespace {namespace}: "
+            f"{_listed(named)}; say which with {how}"
+        )
+    app = f" with app version {word(app_version)}" if app_version else ""
+    listing = _listed(own) if own else "none"
+    raise CliError(
+        f"operator {operator} has no version {word(name)}{app} in namespace {namespace}; the "
+        f"versions there are: {listing}",
+        code=ExitCode.NOT_FOUND,
+    )
+
+
+def _listed(versions: Sequence[OperatorVersion]) -> str:
+    """Return versions of one operator in words, the newest first."""
+    texts = []
+    for version in reversed(versions):
+        spec = version.spec
+        app = f", app version {spec.app_version}" if spec.app_version else ""
+        texts.append(printable(f"{spec.version or '(none)'} ({version.metadata.name}{app})"))
+    more = f" and {len(texts) - _MOST_VERSIONS} more" if len(texts) > _MOST_VERSIONS else ""
+    return f"{', '.join(texts[:_MOST_VERSIONS])}{more}"
 
 
 def stored_requirements(versions: Sequence[JsonObject]) -> Stored:

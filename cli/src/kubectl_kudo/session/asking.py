@@ -28,6 +28,15 @@ def needed(answer: str) -> str:
     return "" if answer else "an answer is needed"
 
 
+def confirmed(question: str) -> bool:
+    """Ask whether to do something that was shown; return whether the answer is yes.
+
+    Not to be called in a session: reading a line would hold the event loop, and ctrl-C with it.
+    """
+    print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in {"y", "yes"}
+
+
 def ask(question: str, default: str = "", check: Check = anything) -> str:
     """Return an answer that passes the check; that to an empty line is the default.
 

@@ -127,6 +127,11 @@ def bug(error: BaseException) -> str:
     return f"internal error, please report it with the output of `-v 9`: {continued(text)}"
 
 
+def is_denied(error: "ApiError") -> bool:
+    """Return whether a webhook denied a request, and not the rights of the user."""
+    return _DENIED_BY_WEBHOOK in error.message
+
+
 def exit_code(error: BaseException) -> ExitCode:
     """Return the exit code of an expected error."""
     if isinstance(error, BaseExceptionGroup):
@@ -146,8 +151,7 @@ def _code_of_others(error: BaseException) -> ExitCode:
         is_absent = any(problem.reason in _ABSENT for problem in error.problems)
         return ExitCode.NOT_FOUND if is_absent else ExitCode.ERROR
     if isinstance(error, ApiError):
-        is_denied = _DENIED_BY_WEBHOOK in error.message
-        return ExitCode.DENIED if is_denied else _CODES.get(error.status, ExitCode.ERROR)
+        return ExitCode.DENIED if is_denied(error) else _CODES.get(error.status, ExitCode.ERROR)
     is_late = isinstance(error, ConnectionLost) and error.timeout
     return ExitCode.TIMED_OUT if is_late else ExitCode.ERROR
 

@@ -19,8 +19,8 @@ from tests.support.examples import other_examples
 from tests.unit.cli.conftest import KUBECONFIG, Cli, Ran
 from tests.unit.cli.live_api import LiveApi
 
-ELSEWHERE = ("repo serve", "test ./web")
-"""Examples that start processes; see `tests/integration/cli/shell`."""
+ELSEWHERE = ("repo serve", "test ./web", "update --instance web --edit")
+"""Examples that start processes; see `tests/integration/cli/shell`, and those of `--edit`."""
 EXAMPLES = [
     line
     for line in dict.fromkeys(other_examples("package", "init"))
@@ -127,6 +127,7 @@ PREPARED = {
     "update": INSTALL,
     "upgrade": f"{INSTALL}\n{NEWER}",
     "why": INSTALL,
+    "upgrade --to": f"{INSTALL}\n{NEWER}\nkubectl kudo install ./web --skip-instance",
     "upgrade ./web-0.2.0.tgz": f"{INSTALL}\n{NEWER}\nkubectl kudo package create ./web",
 }
 """Commands to run before an example that begins so; the longest beginning counts.

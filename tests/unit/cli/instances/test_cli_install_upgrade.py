@@ -53,6 +53,7 @@ def test_values_that_differ_are_set(kudo: Cli, tea: FakeApi, package: Path) -> N
     ran = kudo("install", str(package), *argv, *AGAIN, "--wait")
     assert ran.out.splitlines()[1:] == [
         "instance kitchen/tea updated",
+        "CUPS: 2 (default) → 3; plan deploy runs",
         "instance kitchen/tea ready",
     ]
     assert patches(tea) == [{"parameters": {"CUPS": "3"}}]
@@ -63,7 +64,11 @@ def test_a_newer_version_is_an_upgrade_and_an_older_one_must_be_allowed(
 ) -> None:
     edit(package, "operator.yaml", "0.3.0", "0.4.0")
     ran = kudo("install", str(package), *AGAIN)
-    assert ran.out == f"operatorversion kitchen/{NEW} created\ninstance kitchen/tea updated\n"
+    assert ran.out == (
+        f"operatorversion kitchen/{NEW} created\n"
+        "instance kitchen/tea updated\n"
+        "version: 0.3.0 → 0.4.0; the reconciler chooses the plan: no webhook of KUDO answered\n"
+    )
     edit(package, "operator.yaml", "0.4.0", "0.3.0")
     older = "upgraded version 0.3.0 is the same or smaller as current version 0.4.0 -> not "
     for command in (("install", *AGAIN), ("upgrade", "--instance", "tea")):
@@ -124,10 +129,13 @@ def test_other_content_is_refused_without_the_flag(
 def test_the_content_is_replaced_and_deploy_runs(kudo: Cli, edited: FakeApi, package: Path) -> None:
     before = edited.objects["operatorversions", VERSION]["metadata"]["resourceVersion"]
     ran = kudo("install", str(package), *REPLACE)
-    assert (ran.code, ran.out) == (
-        0,
-        f"operatorversion kitchen/{VERSION} replaced\ninstance kitchen/tea updated\n",
-    )
+    assert ran.code == 0
+    assert ran.out.splitlines() == [
+        f"operatorversion kitchen/{VERSION} replaced",
+        "instance kitchen/tea updated",
+        "plan deploy runs",
+        "Follow it: kubectl kudo plan status --wait --instance tea -n kitchen",
+    ]
     assert template(edited) == CHANGED
     (put,) = (body for method, _, body in edited.requests if method == "PUT")
     assert put is not None

@@ -44,7 +44,13 @@ def test_upgrade_installs_the_version_and_gives_it_to_the_instance(
 ) -> None:
     ran = kudo("upgrade", str(package), *INSTALLED, "-p", "MILK=soy")
     assert (ran.code, ran.err) == (0, "")
-    assert ran.out == f"operatorversion kitchen/{NEW} created\ninstance kitchen/tea updated\n"
+    assert ran.out == (
+        f"operatorversion kitchen/{NEW} created\n"
+        "instance kitchen/tea updated\n"
+        "version: 0.3.0 → 0.4.0\n"
+        "MILK: (not set) → soy\n"
+        "the reconciler chooses the plan: no webhook of KUDO answered\n"
+    )
     assert sent(tea) == [
         {"operatorVersion": {"name": NEW, "namespace": None}, "parameters": {"MILK": "soy"}}
     ]
@@ -60,7 +66,9 @@ def test_a_version_that_is_installed_already_is_used(
     kudo("install", str(package), "--skip-instance")
     ran = kudo("upgrade", str(package), *INSTALLED)
     assert ran.out == (
-        f"operatorversion kitchen/{NEW} already installed\ninstance kitchen/tea updated\n"
+        f"operatorversion kitchen/{NEW} already installed\n"
+        "instance kitchen/tea updated\n"
+        "version: 0.3.0 → 0.4.0; the reconciler chooses the plan: no webhook of KUDO answered\n"
     )
 
 
@@ -146,8 +154,12 @@ def test_with_waiting_they_are_set_after_the_upgrade(
     assert ran.out == (
         f"operatorversion kitchen/{NEW} created\n"
         "instance kitchen/tea updated\n"
+        "version: 0.3.0 → 0.4.0\n"
+        "MILK: (not set) → soy\n"
+        "plan deploy runs\n"
         "instance kitchen/tea ready\n"
         "Instance tea was updated.\n"
+        "TEA: mint → green; plan brew runs\n"
         "instance kitchen/tea ready\n"
     )
     assert [change["parameters"] for change in sent(tea)] == [{"MILK": "soy"}, {"TEA": "green"}]

@@ -226,6 +226,7 @@ def test_upgrade_brings_new_versions_of_dependencies_before_its_own(
         "operatorversion kitchen/b-0.2.0 created\n"
         "operatorversion kitchen/a-0.2.0 created\n"
         "instance kitchen/i updated\n"
+        "version: 0.1.0 → 0.2.0; the reconciler chooses the plan: no webhook of KUDO answered\n"
     )
     assert [spec["operatorVersion"] for spec in needs(api, "a-0.2.0")] == ["0.2.0", "0.1.0"]
 

@@ -15,6 +15,7 @@ WAITS = (
     "SIZE (plan update waits, since plan custom failed; retry that: kubectl kudo plan retry "
     "--instance tea -n kitchen"
 )
+UNCHANGED = "nothing changed: instance kitchen/tea has these values already\n"
 DESCRIBE = ("describe", "instance", "tea")
 
 
@@ -123,7 +124,10 @@ def test_an_update_waits_until_the_rest_is_in_force(kudo: Cli, installed: FakeAp
         with_rest(status("COMPLETE", plan="update", done=True), None),
     ]
     ran = kudo("update", "--instance", "tea", "-p", "CUPS=3", "--wait")
-    assert (ran.code, ran.out) == (0, "Instance tea was updated.\ninstance kitchen/tea ready\n")
+    assert (ran.code, ran.out) == (
+        0,
+        "Instance tea was updated.\nCUPS: 2 → 3; plan custom runs\ninstance kitchen/tea ready\n",
+    )
     stored = installed.objects["instances", "tea"]
     assert stored["status"]["planStatus"]["update"]["status"] == "COMPLETE"
 
@@ -147,7 +151,7 @@ def test_values_that_are_set_and_not_in_force_are_no_success(kudo: Cli, installe
         with_rest(status("FATAL_ERROR", plan="custom", done=True)),
     )
     ran = kudo("update", "--instance", "tea", "-p", "CUPS=2", "--wait")
-    assert (ran.code, ran.out) == (6, "Instance tea was updated.\n")
+    assert (ran.code, ran.out) == (6, UNCHANGED)
     assert ran.err.startswith("Error: instance kitchen/tea: not in force: SIZE (plan update waits,")
     again = kudo("update", "--instance", "tea", "-p", "CUPS=2")
     assert again.code == 0
@@ -168,4 +172,4 @@ def test_a_value_that_is_about_to_come_into_force_is_waited_for(
         with_rest(status("COMPLETE", plan="update", done=True), None),
     ]
     ran = kudo("update", "--instance", "tea", "-p", "CUPS=2", "--wait")
-    assert (ran.code, ran.out) == (0, "Instance tea was updated.\ninstance kitchen/tea ready\n")
+    assert (ran.code, ran.out) == (0, f"{UNCHANGED}instance kitchen/tea ready\n")

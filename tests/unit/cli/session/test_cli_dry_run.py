@@ -12,6 +12,8 @@ from tests.unit.cli.fake_api import FakeApi
 
 VERSION = "teapot-2.1.0-0.3.0"
 INSTANCE = ("--instance", "tea")
+UPDATED = "Instance tea was updated."
+ACCOUNT = "service account: (not set) → pot"
 CLIENT, SERVER = "--dry-run=client", "--dry-run=server"
 
 
@@ -26,7 +28,7 @@ def test_data_without_a_dry_run_is_refused(kudo: Cli, pot: FakeApi) -> None:
 
 def test_no_dry_run_is_no_dry_run(kudo: Cli, pot: FakeApi) -> None:
     ran = kudo("update", *INSTANCE, "-p", "CUPS=3", "--dry-run=none")
-    assert ran.out == "Instance tea was updated.\n"
+    assert ran.out.startswith("Instance tea was updated.\n")
     assert pot.writes() == ["PATCH instances/tea"]
 
 
@@ -50,9 +52,9 @@ def test_an_install_beside_what_is_there_creates_the_instance_alone(
 @pytest.mark.parametrize(
     ("argv", "said"),
     [
-        (["update", "-p", "CUPS=3"], ["Instance tea was updated.", "plan deploy would run"]),
-        (["update", "-p", "TEA=green"], ["Instance tea was updated.", "plan brew would run"]),
-        (["update", "-p", "TEA=mint"], ["Instance tea was updated.", "no plan would run"]),
+        (["update", "-p", "CUPS=3"], [UPDATED, "CUPS: 2 (default) → 3; plan deploy would run"]),
+        (["update", "-p", "TEA=green"], [UPDATED, "TEA: mint → green; plan brew would run"]),
+        (["update", "--service-account", "pot"], [UPDATED, f"{ACCOUNT}; no plan would run"]),
         (["plan", "trigger", "--name", "brew"], ["Triggered brew plan for kitchen/tea instance"]),
         (["uninstall"], ["instance.kudo.dev/v1beta1/tea deleted", ""]),
     ],
@@ -65,6 +67,15 @@ def test_a_change_says_which_plan_it_would_run(
     assert (ran.code, ran.err) == (0, "")
     assert ran.out.splitlines() == [f"{said[0]} (dry run)", *said[1:]]
     assert (pot.writes(), pot.objects) == ([], before)
+
+
+@pytest.mark.parametrize("mode", [CLIENT, SERVER])
+def test_what_would_change_nothing_is_not_evaluated(kudo: Cli, pot: FakeApi, mode: str) -> None:
+    ran = kudo("update", *INSTANCE, "-p", "TEA=mint", mode, "-o", "yaml")
+    text = "nothing would change: instance kitchen/tea has these values already\n"
+    assert (ran.code, ran.err) == (0, text)
+    assert yaml.safe_load(ran.out)["spec"]["parameters"] == {"TEA": "mint"}
+    assert pot.dry_runs == []
 
 
 def test_an_upgrade_says_what_could_not_come_with_it(

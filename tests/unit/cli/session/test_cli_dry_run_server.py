@@ -19,7 +19,9 @@ def test_the_server_is_asked_and_stores_nothing(kudo: Cli, pot: FakeApi) -> None
     pot.plan = "brew"
     ran = kudo("update", *INSTANCE, "-p", "TEA=green", SERVER, "--wait")
     assert (ran.code, ran.err) == (0, "")
-    assert ran.out == "Instance tea was updated. (server dry run)\nplan brew would run\n"
+    assert ran.out == (
+        "Instance tea was updated. (server dry run)\nTEA: mint → green; plan brew would run\n"
+    )
     assert pot.dry_runs == ["PATCH instances/tea"]
     assert pot.objects == before
 
@@ -45,7 +47,7 @@ def test_every_write_is_a_dry_run(kudo: Cli, pot: FakeApi, argv: list[str], meth
 def test_without_the_webhook_the_plan_is_not_known(kudo: Cli, pot: FakeApi) -> None:
     ran = kudo("update", *INSTANCE, "-p", "TEA=green", SERVER)
     assert ran.out.splitlines()[-1] == (
-        "the reconciler would choose the plan: no webhook of KUDO answered"
+        "TEA: mint → green; the reconciler would choose the plan: no webhook of KUDO answered"
     )
 
 

@@ -24,7 +24,7 @@ LOOK = """\
 @pytest.mark.parametrize(
     "words",
     [
-        "update --instance tea -p CUPS=2",
+        "update --instance tea -p CUPS=3",
         "plan trigger --instance tea --name deploy",
         "suspend --instance tea",
         "uninstall --instance tea",

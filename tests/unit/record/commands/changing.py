@@ -1,8 +1,10 @@
 """What changes Instances: from `install` to `uninstall`, and the commands about runs."""
 
+import os
+import shlex
 from collections.abc import Callable
 
-from tests.unit.record.commands.cases import Case, Cases
+from tests.unit.record.commands.cases import Case, Cases, lines_of
 from tests.unit.record.commands.console import NARROW, PIPE, run
 from tests.unit.record.commands.progress import let_go, let_installed_run, let_pause, let_run
 from tests.unit.record.commands.site import Site
@@ -34,6 +36,33 @@ def _installed(site: Site) -> None:
     let_installed_run("COMPLETE")(site)
     assert run(f"{_TEA} --wait").code == 0
     site.forget_requests()
+
+
+def _newer(site: Site) -> None:
+    _installed(site)
+    assert run("install ./newer --skip-instance").code == 0
+    site.forget_requests()
+
+
+def _edited(command: str, answer: str = "", *, about: str, shows: bool = False) -> Case:
+    """Return a case of `update --edit` with a command for sed as the editor.
+
+    Args:
+        command: The command.
+        answer: That to the question.
+        about: Told beside the command line.
+        shows: Whether the file that is edited is recorded.
+    """
+
+    def choose(_: Site) -> None:
+        script = f'cp "$0" edited.yaml; sed -i "{command}" "$0"'
+        os.environ["EDITOR"] = f"sh -c {shlex.quote(script)}"
+
+    after = lines_of("edited.yaml") if shows else None
+    line, typed = "update --instance idle --edit", f"{answer}\n"
+    return Case(
+        line, typed=typed, before=choose, about=about, files=True, modes=(NARROW,), after=after
+    )
 
 
 INSTALL: Cases = (
@@ -97,6 +126,11 @@ UPDATE: Cases = (
     "update --instance paused -p REPLICAS=4",
     "update --instance idle --service-account another",
     _once("update --instance idle"),
+    _edited("s/^REPLICAS.*/REPLICAS: 2/", "y", about="at a terminal: y", shows=True),
+    _edited("s/^REPLICAS.*/REPLICAS: 2/", "n", about="at a terminal: n"),
+    _edited("s/^REPLICAS.*/REPLICAS: 3/", about="nothing is edited"),
+    _once("update --instance idle --edit"),
+    _once("update --instance idle --edit -p REPLICAS=2"),
     _once("update --instance idle -p REPLICAS=many"),
     _once("update --instance idle -p SIZE=large"),
     _once("update --instance idle -p ABSENT=1"),
@@ -119,6 +153,11 @@ UPGRADE: Cases = (
     Case("upgrade ./mistaken --instance tea", before=_installed, modes=_ONCE),
     _once("upgrade ./newer --instance nobody"),
     _once("upgrade ./newer"),
+    Case("upgrade --to 0.4.0 --instance tea", before=_newer, modes=_ONCE),
+    Case("upgrade --to 0.4.0 --instance tea --dry-run=client", before=_newer, modes=_ONCE),
+    Case("upgrade --to 0.3.0 --instance tea", before=_newer, modes=_ONCE),
+    Case("upgrade --to 0.5.0 --instance tea", before=_newer, modes=_ONCE),
+    _once("upgrade ./newer --to 0.4.0 --instance tea"),
 )
 UNINSTALL: Cases = (
     "uninstall",

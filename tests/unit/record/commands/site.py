@@ -50,9 +50,9 @@ class Api(FakeApi):
     def __init__(self) -> None:
         super().__init__()
         self.numbers = 0
-        self.rules = InstanceAdmission(self._next_uid)
+        self.rules = InstanceAdmission(self.next_uid)
 
-    def _next_uid(self) -> str:
+    def next_uid(self) -> str:
         self.numbers += 1
         return f"run-{self.numbers}"
 
@@ -85,7 +85,8 @@ class Site:
         storage = api.cluster.server.storage
         api.do(lambda: storage.restore(self.backup))
         api.numbers, api.script, api.refusals, api.denied = 0, [], {}, set()
-        api.rules.reachable = True
+        # It keeps OperatorVersions by resourceVersion, and those begin again.
+        api.rules = InstanceAdmission(api.next_uid, storage)
         self.forget_requests()
         if files:
             _copied(self._packages, self.folder)
