@@ -105,8 +105,8 @@ Budget = Callable[[Group], int]
 FAILED_ONCE: Final = (
     # A first creation that arrives when its Instance and all that it owned are gone makes a Job
     # once more, until that is collected: no condition that a request can carry prevents it.
-    Cell("cleanup", "apply jobs.batch book-backup", Fault.LATE),
-    Cell("cleanup", "apply jobs.batch book-backup", Fault.PAUSED_LATE),
+    Cell("cleanup", "create jobs.batch book-copy-RUN", Fault.LATE),
+    Cell("cleanup", "create jobs.batch book-copy-RUN", Fault.PAUSED_LATE),
 )
 """Cells in which a promise was broken once, each with why."""
 

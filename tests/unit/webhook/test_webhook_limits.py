@@ -215,8 +215,9 @@ async def test_a_pattern_is_matched_by_a_worker_once_for_each_value(
         for path in (MUTATE, VALIDATE):
             status = await served.status(review(instance({"ZONE": zone})), path)
             assert (status["code"], status["reason"]) == (403, "ParameterInvalid")
-            assert f'has an invalid value "{zone}": it does not match the pattern' in (
-                status["message"]
+            assert (
+                f'has an invalid value "{zone}": it does not match the pattern'
+                in (status["message"])
             )
         assert await served.jobs() == ["check ok"] * jobs
     # What has no pattern needs no worker.

@@ -33,7 +33,7 @@ def test_each_package_is_installed_by_a_case_of_its_suite() -> None:
 
 def test_names_of_cases_are_unique() -> None:
     names = [case.name for case in cases()]
-    assert len(names) == len(set(names)) == 11
+    assert len(names) == len(set(names)) == 12
 
 
 def test_what_needs_real_nodes_is_asserted_only_there() -> None:

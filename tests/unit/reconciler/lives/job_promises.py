@@ -7,12 +7,12 @@
 * What a task hands on is stored by the write that makes it COMPLETE.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from kubeio.types import JsonObject
-from kudo.api import ExecutionStatus, Instance, names
+from kudo.api import ExecutionStatus, Instance, OperatorVersion, names
 from kudo.plans.execution import status_of, steps_of_entry
 from tests.support.apiserver.cluster import moment
 from tests.support.apiserver.controllers.workloads import MESSAGE
@@ -42,7 +42,7 @@ class JobPromises:
         may_stay: Whether deletions may fail for so long that a run ends with an active Job.
         created: uids of the Jobs of each name in each run.
         ended: When Jobs have ended, by uid.
-        handing_on: Run, phase, step and task of Jobs that hand something on.
+        handing_on: Run, phase, step and task of Jobs whose pods write something for later steps.
     """
 
     server: ApiServer
@@ -107,16 +107,29 @@ class JobPromises:
             ):
                 yield obj
 
-    def hold_outputs(self, new: Instance) -> None:
+    def hold_outputs(self, new: Instance, versions: Iterable[OperatorVersion]) -> None:
         """Hold a status that the reconciler has stored against the promise of outputs.
+
+        Args:
+            new: The Instance with that status.
+            versions: The states of its version. Who does not declare what is written drops it.
 
         Raises:
             AssertionError: it is broken.
         """
+        declare = [
+            {
+                task.name
+                for task in version.spec.tasks or ()
+                if task.spec.job and task.spec.job.outputs
+            }
+            for version in versions
+        ]
         for entry in new.plan_status.values():
             for ref, step in steps_of_entry(entry):
                 for task in step.tasks or ():
                     hands_on = (entry.uid, ref.phase, ref.step, task.name) in self.handing_on
+                    hands_on = hands_on and all(task.name in one for one in declare)
                     if hands_on and task.status == ExecutionStatus.COMPLETE:
                         assert task.name in (step.outputs or {}), f"{ref}: outputs not stored"
 

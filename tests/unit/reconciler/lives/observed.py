@@ -169,7 +169,7 @@ class Observed:
             assert_kept(write)
             if by == "reconciler":
                 self.job_tasks.hold_end(old, new)
-                self.job_tasks.hold_outputs(new)
+                self.job_tasks.hold_outputs(new, self.known_versions(new))
         finally:
             story.record.note(new)
             story.follow_pause(new, by if old.status != new.status else "user")

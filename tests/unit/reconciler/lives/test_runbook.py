@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from kubeio.resource import PODS, SERVICES, STATEFUL_SETS
+from kubeio.resource import DEPLOYMENTS, SERVICES, STATEFUL_SETS
 from kubeio.types import JsonObject
 from kudo.packages.convert import to_objects
 from kudo.packages.reader import read_package
@@ -14,20 +14,29 @@ from tests.unit.reconciler.lives.jobs import end, entry, jobs, pod_of, run_again
 from tests.unit.reconciler.lives.life import Life, passes
 
 VERSION = Path(__file__).parents[4] / "examples" / "lifecycle" / "v2"
-FORMER: JsonObject = {
-    "apiVersion": "v1",
-    "kind": "Pod",
-    "metadata": {"name": "former", "labels": {"app": "i-front"}, "finalizers": ["example.com/x"]},
-    "spec": {"containers": [{"name": "httpd", "image": "busybox"}]},
+OTHER: JsonObject = {
+    "apiVersion": "apps/v1",
+    "kind": "Deployment",
+    "metadata": {"name": "other", "labels": {"heritage": "kudo", "kudo.dev/instance": "i"}},
+    "spec": {
+        "replicas": 2,
+        "selector": {"matchLabels": {"app": "other"}},
+        "template": {
+            "metadata": {"labels": {"app": "other"}},
+            "spec": {"containers": [{"name": "httpd", "image": "busybox"}]},
+        },
+    },
 }
-NEW: JsonObject = {**FORMER, "metadata": {"name": "new", "labels": {"app": "i-front"}}}
+"""Has the labels that the Check selects, and no pod yet."""
 
 
 async def install(life: Life) -> None:
-    """Create the Instance, which waits until a pod that was there before has ended."""
+    """Create the Instance, which waits until all Deployments with its labels have their pods."""
     life.network.calm = True
     life.cluster.workloads.outcome = lambda obj: (
-        Outcome("stuck", 1e6) if obj["kind"] == "Job" else Outcome()
+        Outcome("stuck", 1e6)
+        if obj["kind"] == "Job" or obj["metadata"]["name"] == "other"
+        else Outcome()
     )
     life.cluster.workloads.has_pod = lambda _: False
     version = to_objects(read_package(VERSION), "ns").operator_version.to_wire()
@@ -37,9 +46,7 @@ async def install(life: Life) -> None:
     assert templates["job-pod.yaml"].count(MESSAGE) == 1
     templates["job-pod.yaml"] = templates["job-pod.yaml"].replace(MESSAGE, "example.com/message")
     await life.put_version(version)
-    for pod in (FORMER, NEW):
-        await life.user.client.create(PODS, pod, namespace="ns")
-    await life.user.client.delete(PODS, "former", namespace="ns")
+    await life.user.client.create(DEPLOYMENTS, OTHER, namespace="ns")
     await life.user.create("i", {})
     await asyncio.sleep(10)
     for name in ("i", "i-store"):
@@ -66,8 +73,10 @@ def steps(life: Life, plan: str) -> dict[str, Any]:
 
 
 async def deploy(life: Life) -> None:
-    ended: JsonObject = {"metadata": {"finalizers": []}}
-    await life.user.client.merge_patch(PODS, "former", ended, namespace="ns")
+    seen: JsonObject = {"status": {"observedGeneration": 1, "availableReplicas": 2}}
+    await life.user.client.merge_patch(
+        DEPLOYMENTS, "other", seen, namespace="ns", subresource="status"
+    )
     await asyncio.sleep(60)
     await answer(life, "ask")
     await until(lambda: entry(life)["status"] == "COMPLETE")
@@ -78,7 +87,7 @@ def front(life: Life) -> bool:
     return ("ns", "i-front") in objects
 
 
-def test_the_page_is_asked_for_when_former_pods_have_ended() -> None:
+def test_the_page_is_asked_for_when_all_deployments_have_their_pods() -> None:
     async def body(life: Life) -> None:
         await install(life)
         settled = steps(life, "deploy")["settled"]
