@@ -47,3 +47,18 @@ async def test_what_is_no_output_ends_the_run(world: World) -> None:
     await world.until("i", lambda i: instances.status_of(i, "deploy") == "FATAL_ERROR", "the end")
     assert "is not JSON" in await event_text(world, "OutputsInvalid")
     assert await world.find(CONFIG_MAPS, "i-note") is None
+
+
+async def test_names_longer_than_labels_make_a_job_whose_outputs_are_found(world: World) -> None:
+    version = dumping(json.dumps({"file": "db.sql", "bytes": "31"}))
+    task, instance = f"{'Dump_' * 20}all", "i" * 63
+    version["spec"]["tasks"][0]["name"] = task
+    note = build.config_map("note", file="FILE")
+    version["spec"]["templates"]["note.yaml"] = build.template(note).replace(
+        '"FILE"', f'{{{{ index .Outputs "{task}" "file" | quote }}}}'
+    )
+    version["spec"]["plans"] = {"deploy": build.plan({"s" * 100: [task], "note": ["note"]})}
+    done = await world.apply(version, build.instance(instance, "dumping-1"))
+    assert done.code == 0, done.output
+    await world.until_complete(instance)
+    assert (await world.get(CONFIG_MAPS, "note"))["data"] == {"file": "db.sql"}

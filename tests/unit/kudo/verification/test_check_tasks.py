@@ -129,6 +129,12 @@ def test_with_a_selector_there_is_no_self() -> None:
             "check.selector.app.kubernetes.io/name: 'a b' is no value of a label",
         ),
         ("selector:\n  a b: a\n", "CheckInvalid", 12, "check.selector: 'a b' is no name of a"),
+        (
+            f"selector:\n  app: '{{{{ .Name }}}}-{'a' * 55}'\n",
+            "CheckInvalid",
+            13,
+            f"check.selector.app: 'instance-{'a' * 31}…' is no value of a label: use at most 63",
+        ),
     ],
 )
 def test_texts_are_templates_that_are_checked(

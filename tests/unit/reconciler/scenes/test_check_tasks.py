@@ -167,6 +167,10 @@ def test_a_failure_ends_the_run_with_the_message() -> None:
         ({"kind": "Config Map"}, "check.kind: 'Config Map' is no kind of an object"),
         ({"apiVersion": "v1/v1/v1"}, "check.apiVersion: 'v1/v1/v1' is not an API version"),
         ({"selector": {"app": "a,b"}}, "check.selector.app: 'a,b' is no value of a label"),
+        (
+            {"selector": {"app": f"{{{{ .Name }}}}{'a' * 63}"}},
+            "is no value of a label: use at most 63",
+        ),
         ({"selector": {"a b": "a"}}, "check.selector: 'a b' is no name of a label"),
         (
             {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview"},
