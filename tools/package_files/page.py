@@ -78,6 +78,8 @@ def page() -> str:
             "\n".join(_section(model, top=model is root))
             for model in models(root)
             if first[_TITLES[model]] is model
+            # Plans have parameters as well, which are described with those of params.yaml.
+            and (root is ParametersFile or model not in models(ParametersFile))
         ]
     return "\n".join(parts)
 

@@ -204,12 +204,19 @@ def _is_granted(raw: JsonObject, namespace: str, grantee: str | None) -> bool:
 
 def _slim_spec(spec: JsonObject) -> JsonObject:
     kept = {field: spec[field] for field in _NEEDED if field in spec}
-    kept["parameters"] = [
-        {field: value for field, value in parameter.items() if field not in _UNREAD}
-        for parameter in spec.get("parameters") or ()
-    ]
-    kept["plans"] = {plan: {} for plan in spec.get("plans") or {}}
+    kept["parameters"] = _slim_parameters(spec)
+    kept["plans"] = {
+        name: {"parameters": _slim_parameters(plan)} if plan and plan.get("parameters") else {}
+        for name, plan in (spec.get("plans") or {}).items()
+    }
     return kept
+
+
+def _slim_parameters(declaring: JsonObject) -> list[JsonObject]:
+    return [
+        {field: value for field, value in parameter.items() if field not in _UNREAD}
+        for parameter in declaring.get("parameters") or ()
+    ]
 
 
 def _parse(namespace: str, name: str, raw: JsonObject) -> OperatorVersion:

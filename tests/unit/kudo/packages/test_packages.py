@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from kudo.api import Maintainer, Phase, PipeFile, Plan, Step, Task, TaskSpec
+from kudo.api import Maintainer, Phase, PipeFile, Step, Task, TaskSpec
 from kudo.api.problems import InvalidInput
 from kudo.packages.files import PackageFiles
-from kudo.packages.model import PackageParameter, ParameterGroup
+from kudo.packages.model import PackageParameter, PackagePlan, ParameterGroup
 from kudo.packages.reader import open_package, parse_package, read_package
 from kudo.packages.source import Position, source_of
 
@@ -126,9 +126,9 @@ def test_plans_keep_their_names_and_may_be_empty() -> None:
     steps = (Step(name="one", tasks=("app", "files")), Step(name="two"))
     main = Phase(name="main", strategy="parallel", steps=steps)
     assert parse_package(_package()).operator.plans == {
-        "deploy": Plan(strategy="serial", phases=(main, Phase(name="empty"))),
-        "Later": Plan(),
-        "never": Plan(),
+        "deploy": PackagePlan(strategy="serial", phases=(main, Phase(name="empty"))),
+        "Later": PackagePlan(),
+        "never": PackagePlan(),
     }
 
 

@@ -100,6 +100,13 @@ RUN_OUTPUTS: Final = 64 << 10
 INSTANCE_OUTPUTS: Final = 256 << 10
 """The same of the last runs of all plans of an Instance, which one object in etcd has to hold."""
 
+RUN_PARAMETERS: Final = 100
+"""Parameters that a plan may declare for its runs."""
+RUN_PARAMETER_BYTES: Final = 16 << 10
+"""Bytes of names and values of the parameters of a run."""
+INSTANCE_RUN_PARAMETERS: Final = 128 << 10
+"""The same of the last runs of all plans of an Instance."""
+
 TASK_OBJECTS: Final = 1000
 """Objects of all templates of a task."""
 INSTANCE_OBJECTS: Final = 2000
@@ -163,6 +170,16 @@ def _counted(spec: _Spec) -> Iterator[tuple[str, int, int]]:
     for count in value_counts(_objects(spec.get("parameters"))):
         values += count
         yield "parameters.items and properties", values, VALUES_IN_ALL
+    in_all = 0
+    for name, plan in _plans(spec):
+        declared = _objects(plan.get("parameters"))
+        count = _length(plan.get("parameters"))
+        in_all += count
+        yield f"plans[{shown_name(name)}].parameters", count, RUN_PARAMETERS
+        yield "plans.parameters", in_all, PARAMETERS
+        for count in value_counts(declared):
+            values += count
+            yield "plans.parameters.items and properties", values, VALUES_IN_ALL
     # From here on every list is short, except those of plans.
     entries = 0
     for field, count in _below(spec):
@@ -219,6 +236,9 @@ def _below(spec: _Spec) -> Iterator[tuple[str, int]]:
     """Yield the length of each list in the lists of a spec."""
     for parameter in _objects(spec.get("parameters")):
         yield "parameters.enum", _length(parameter.get("enum"))
+    for _, plan in _plans(spec):
+        for parameter in _objects(plan.get("parameters")):
+            yield "plans.parameters.enum", _length(parameter.get("enum"))
     for task in _objects(spec.get("tasks")):
         own = _object(task.get("spec"))
         yield "tasks.spec.resources", _length(own.get("resources"))

@@ -92,21 +92,35 @@ class PlanExecution(ApiModel):
     requested_by: Text | None = Field(
         None, description="Who asked for the run; set by admission, whatever is submitted."
     )
+    parameters: Mapping[str, ParameterValue] | None = Field(
+        None,
+        description="Values of parameters that the plan declares for its runs. They cannot change "
+        "while the plan runs, and are no secrets.",
+        json_schema_extra={"maxProperties": bounds.RUN_PARAMETERS},
+    )
 
 
-def new_run(plan: str, uid: str, asked: PlanExecution | None = None) -> JsonObject:
+def new_run(
+    plan: str,
+    uid: str,
+    asked: PlanExecution | None = None,
+    parameters: Mapping[str, str] | None = None,
+) -> JsonObject:
     """Return the `spec.planExecution` that schedules a run of a plan under a fresh uid.
 
     Args:
         plan: The plan.
         uid: Identity of the run.
         asked: The request for it; the retry that it asks for is kept.
+        parameters: The parameters of the run.
     """
     run: JsonObject = {"planName": plan, "uid": uid, "status": ExecutionStatus.NEVER_RUN.value}
     if asked is not None and asked.retry_of:
         run["retryOf"] = asked.retry_of
         if asked.from_step:
             run["from"] = asked.from_step
+    if parameters:
+        run["parameters"] = dict(parameters)
     return run
 
 
@@ -250,6 +264,11 @@ class PlanStatus(ApiModel):
     retried: str | None = Field(
         None, description="The run of the plan that was retried last, by whatever run."
     )
+    run_parameters: Mapping[str, str] | None = Field(
+        None,
+        description="Parameters that were given to the last run, for a retry of it; an empty map "
+        "if they are no longer kept, since those of other plans need the room.",
+    )
 
 
 class Condition(ApiModel):
@@ -325,6 +344,11 @@ class RunRecord(ApiModel):
         description="A prefix of the SHA-256 of the OperatorVersion and the values of its "
         "parameters that the run began with.",
     )
+    run_parameters: Mapping[str, str] | None = Field(
+        None,
+        description="Parameters that were given to the run, 20 at most; long values are cut.",
+    )
+    run_parameters_left_out: Count | None = Field(None, description="How many more there are.")
 
 
 class LastRun(ApiModel):
@@ -374,6 +398,10 @@ class LastRun(ApiModel):
         None,
         description="Labels that the Instance had when the run began, if conditions of its plan "
         "(`when`) use them.",
+    )
+    run_parameters: str | None = Field(
+        None,
+        description="A prefix of the SHA-256 of the parameters that were given to the run.",
     )
 
 

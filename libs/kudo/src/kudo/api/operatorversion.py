@@ -32,8 +32,8 @@ _TIMEOUT = (
 
 _EXPRESSION: dict[str, JsonValue] = {"maxLength": bounds.EXPRESSION}
 _WHEN = (
-    "CEL over `params`, `instance` and `outputs` that decides, when its turn comes, whether it "
-    "runs; where it is false, it is skipped."
+    "CEL over `params`, `runParams`, `instance` and `outputs` that decides, when its turn comes, "
+    "whether it runs; where it is false, it is skipped."
 )
 
 
@@ -151,8 +151,8 @@ class CheckSpec(ApiModel):
     )
     until: str = Field(
         "",
-        description="CEL that is true once the task is done, over `objects`, `params`, `instance` "
-        "and, with a name, `self`.",
+        description="CEL that is true once the task is done, over `objects`, `params`, "
+        "`runParams`, `instance` and, with a name, `self`.",
         json_schema_extra=_EXPRESSION,
     )
     failure: str | None = Field(
@@ -249,6 +249,23 @@ class Plan(ApiModel):
         json_schema_extra=_NULLABLE | at_most(bounds.PHASES),
     )
     timeout: Duration | None = Field(None, description=_TIMEOUT)
+    parameters: tuple[Parameter, ...] | None = Field(
+        None,
+        description="What whoever triggers the plan can give to that run, `.RunParams` of its "
+        "templates; none has a trigger or is immutable.",
+        json_schema_extra=at_most(bounds.RUN_PARAMETERS),
+    )
+
+    @cached_property
+    def declared(self) -> Mapping[str, Parameter]:
+        """The parameters of a run by name; of duplicates the first."""
+        return {p.name: p for p in reversed(self.parameters or ())}
+
+    @cached_property
+    def required_parameters(self) -> tuple[str, ...]:
+        """The parameters of a run without which it does not begin."""
+        needed = (p for p in self.declared.values() if p.required and p.default is None)
+        return tuple(sorted(p.name for p in needed))
 
 
 class OperatorVersionSpec(ApiModel):
@@ -333,6 +350,11 @@ class OperatorVersion(ApiObject):
         """The names of the outputs of each task that declares some."""
         declared = {name: tuple(kind_of(task).outputs(task)) for name, task in self.tasks.items()}
         return {name: outputs for name, outputs in declared.items() if outputs}
+
+    @cached_property
+    def has_run_parameters(self) -> bool:
+        """Whether a plan declares parameters of its runs."""
+        return any(plan.parameters for plan in self.plans.values())
 
     def parameter(self, name: str) -> Parameter | None:
         return self.declared.get(name)

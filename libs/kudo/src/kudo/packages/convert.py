@@ -15,6 +15,7 @@ from kudo.api import (
     OperatorVersion,
     OperatorVersionSpec,
     Parameter,
+    Plan,
     default_instance_name,
     operator_version_name,
 )
@@ -22,7 +23,7 @@ from kudo.api.names import LABEL_OPERATOR
 from kudo.api.problems import InvalidInput, Problem
 from kudo.api.task_kinds import KINDS, kind_of, templates_of
 from kudo.packages.files import OPERATOR_FILE
-from kudo.packages.model import Package, PackageParameter
+from kudo.packages.model import Package, PackageParameter, PackagePlan
 from kudo.parameters.sources import to_text
 
 
@@ -80,7 +81,9 @@ def to_objects(package: Package, namespace: str) -> PackageObjects:
             templates=dict(package.texts) or None,
             tasks=file.tasks or None,
             parameters=tuple(map(_parameter, package.parameters)) or None,
-            plans=file.plans,
+            plans=None
+            if file.plans is None
+            else {name: _plan(plan) for name, plan in file.plans.items()},
             prune=file.prune,
         ),
     )
@@ -93,6 +96,15 @@ def to_objects(package: Package, namespace: str) -> PackageObjects:
         spec=InstanceSpec(operator_version=ObjectReference(name=version_name)),
     )
     return PackageObjects(operator, operator_version, instance)
+
+
+def _plan(plan: PackagePlan) -> Plan:
+    return Plan(
+        strategy=plan.strategy,
+        phases=plan.phases,
+        timeout=plan.timeout,
+        parameters=tuple(map(_parameter, plan.parameters or ())) or None,
+    )
 
 
 def _parameter(parameter: PackageParameter) -> Parameter:

@@ -18,55 +18,6 @@ from kudo.packages.short_form import Expansion
 _API_VERSION: Final = "`kudo.dev/v1beta1`, which is also meant if absent."
 
 
-class OperatorFile(ApiModel):
-    """`operator.yaml`. Texts that it does not give are empty."""
-
-    api_version: str = Field("", description=_API_VERSION)
-    name: str = Field(
-        "",
-        description="Name of the operator, at most 63 lower-case letters, digits, `-` and `.`: "
-        "its objects are named after it.",
-    )
-    description: Text = Field("", description="What the operator does.")
-    url: Text = Field("", description="Home page of the operator.")
-    operator_version: Name = Field(
-        "",
-        description='Version of the package, such as "1.2.0". It changes whenever a file of the '
-        "package does.",
-    )
-    app_version: Name = Field(
-        "", description='Version of the software that it runs, such as "3.11.6".'
-    )
-    kudo_version: Name = Field("", description="Lowest version of KUDO that it needs.")
-    kubernetes_version: Name = Field(
-        "", description='Lowest version of Kubernetes that it needs, such as "1.25.0".'
-    )
-    namespace_manifest: TemplateText = Field(
-        "", description="Template of the Namespace that `install --create-namespace` creates."
-    )
-    prune: bool | None = Field(
-        None,
-        description="Whether objects that plans no longer apply are deleted after a plan that is "
-        "complete; if absent, they are only reported. An Instance can say otherwise "
-        "(`spec.prune`).",
-    )
-    maintainers: tuple[Maintainer, ...] = Field(
-        (), description="Who maintains the package.", json_schema_extra=at_most(bounds.MAINTAINERS)
-    )
-    tasks: tuple[Task, ...] = Field(
-        (),
-        description="What plans can do. A step names the tasks that it runs.",
-        json_schema_extra=at_most(bounds.TASKS),
-    )
-    plans: Mapping[str, Plan] | None = Field(
-        None,
-        description="The plans by name. `deploy` is needed; `update`, `upgrade` and `cleanup` "
-        "run by themselves where they exist, others when a parameter or a user names "
-        "them.",
-        json_schema_extra={"maxProperties": bounds.PLANS},
-    )
-
-
 class PackageParameter(ApiModel):
     """A parameter in `params.yaml`."""
 
@@ -126,6 +77,67 @@ class PackageParameter(ApiModel):
     def bounds(self) -> Mapping[str, Any]:
         """The bounds of its value, as arguments of `kudo.api.Parameter`."""
         return {name: getattr(self, name) for name in parameter.BOUNDS}
+
+
+class PackagePlan(Plan):
+    """A plan in `operator.yaml`, whose parameters are written as those of `params.yaml`."""
+
+    parameters: tuple[PackageParameter, ...] | None = Field(  # type: ignore[assignment]  # values are YAML here, and texts where they are stored
+        None,
+        description="What whoever triggers the plan can give to that run "
+        "(`plan trigger -p NAME=value`), `.RunParams.NAME` of its templates; as in `params.yaml`, "
+        "without `trigger` and `immutable`.",
+        json_schema_extra=at_most(bounds.RUN_PARAMETERS),
+    )
+
+
+class OperatorFile(ApiModel):
+    """`operator.yaml`. Texts that it does not give are empty."""
+
+    api_version: str = Field("", description=_API_VERSION)
+    name: str = Field(
+        "",
+        description="Name of the operator, at most 63 lower-case letters, digits, `-` and `.`: "
+        "its objects are named after it.",
+    )
+    description: Text = Field("", description="What the operator does.")
+    url: Text = Field("", description="Home page of the operator.")
+    operator_version: Name = Field(
+        "",
+        description='Version of the package, such as "1.2.0". It changes whenever a file of the '
+        "package does.",
+    )
+    app_version: Name = Field(
+        "", description='Version of the software that it runs, such as "3.11.6".'
+    )
+    kudo_version: Name = Field("", description="Lowest version of KUDO that it needs.")
+    kubernetes_version: Name = Field(
+        "", description='Lowest version of Kubernetes that it needs, such as "1.25.0".'
+    )
+    namespace_manifest: TemplateText = Field(
+        "", description="Template of the Namespace that `install --create-namespace` creates."
+    )
+    prune: bool | None = Field(
+        None,
+        description="Whether objects that plans no longer apply are deleted after a plan that is "
+        "complete; if absent, they are only reported. An Instance can say otherwise "
+        "(`spec.prune`).",
+    )
+    maintainers: tuple[Maintainer, ...] = Field(
+        (), description="Who maintains the package.", json_schema_extra=at_most(bounds.MAINTAINERS)
+    )
+    tasks: tuple[Task, ...] = Field(
+        (),
+        description="What plans can do. A step names the tasks that it runs.",
+        json_schema_extra=at_most(bounds.TASKS),
+    )
+    plans: Mapping[str, PackagePlan] | None = Field(
+        None,
+        description="The plans by name. `deploy` is needed; `update`, `upgrade` and `cleanup` "
+        "run by themselves where they exist, others when a parameter or a user names "
+        "them.",
+        json_schema_extra={"maxProperties": bounds.PLANS},
+    )
 
 
 class ParameterGroup(ApiModel):

@@ -5,6 +5,7 @@
 
 import posixpath
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -25,7 +26,13 @@ from kudo.packages.files import (
     read_folder,
     unreadable,
 )
-from kudo.packages.model import OperatorFile, Package, PackageParameter, ParameterGroup
+from kudo.packages.model import (
+    OperatorFile,
+    Package,
+    PackageParameter,
+    PackagePlan,
+    ParameterGroup,
+)
 from kudo.packages.short_form import Expansion, Fault, expand
 from kudo.packages.source import source_of
 from kudo.parameters.sources import to_text
@@ -155,7 +162,25 @@ def parse_operator(content: bytes, problems: list[Problem]) -> tuple[OperatorFil
         why = "has no content" if content.strip() else "is empty"
         fields.note(f"failed to parse yaml into valid operator {OPERATOR_FILE}: the file {why}")
     _check_api_version(fields)
-    return read(OperatorFile, fields), expansion
+    return _with_run_parameters(read(OperatorFile, fields), fields), expansion
+
+
+def _with_run_parameters(operator: OperatorFile, fields: Fields) -> OperatorFile:
+    """Return the file with the parameters of its plans read as those of `params.yaml`."""
+    if not any(plan.parameters for plan in (operator.plans or {}).values()):
+        return operator
+    # What is wrong with a field was noted when it was read.
+    quiet, written_plans = replace(fields, problems=[]), fields.get("plans")
+    plans: dict[str, PackagePlan] = {}
+    for name, plan in (operator.plans or {}).items():
+        of_plan = written_plans[name] if isinstance(written_plans, dict) else None
+        written = quiet.child(f"plans.{name}", of_plan).children("parameters")
+        parameters = tuple(
+            _checked(parameter.model_copy(update={"has_default": each.has("default")}), fields)
+            for parameter, each in zip(plan.parameters or (), written, strict=False)
+        )
+        plans[name] = plan.model_copy(update={"parameters": parameters or None})
+    return operator.model_copy(update={"plans": plans})
 
 
 def _problem(fault: Fault, content: bytes) -> Problem:
@@ -198,7 +223,11 @@ def _parameter(fields: Fields) -> PackageParameter:
     # declares {type: array} alone and installs without a value.
     null_by_default = is_container(parameter.type) and fields.get("required") is not True
     has_default = fields.has("default") or null_by_default
-    parameter = parameter.model_copy(update={"has_default": has_default})
+    return _checked(parameter.model_copy(update={"has_default": has_default}), fields)
+
+
+def _checked(parameter: PackageParameter, fields: Fields) -> PackageParameter:
+    """Return a parameter, after noting which of its values cannot be stored."""
     if parameter.enum is not None and None in parameter.enum:
         fields.note(f'parameter "{parameter.name}" has a null value in its enum')
     for value in (parameter.default, *(parameter.enum or ())):

@@ -10,9 +10,9 @@ from pydantic import Field, create_model
 
 from kudo.api import bounds
 from kudo.api.base import Name, at_most
-from kudo.api.operatorversion import Phase, Plan, Step, TaskSpec
+from kudo.api.operatorversion import Phase, Step, TaskSpec
 from kudo.api.task_kinds import KINDS
-from kudo.packages.model import OperatorFile
+from kudo.packages.model import OperatorFile, PackagePlan
 from kudo.packages.short_form import INLINE, LISTED
 
 
@@ -44,7 +44,7 @@ class WrittenPhase(Phase):
     )
 
 
-class WrittenPlan(Plan):
+class WrittenPlan(PackagePlan):
     strategy: Name = Field(
         "",
         description="Whether phases run serial (the default) or parallel; or the steps of a plan "

@@ -14,7 +14,7 @@ from kudo.api.problems import InvalidInput
 from kudo.packages.convert import to_objects
 from kudo.packages.fields import fields_of
 from kudo.packages.files import OPERATOR_FILE, PARAMETERS_FILE
-from kudo.packages.model import Package, PackageParameter, ParametersFile
+from kudo.packages.model import Package, PackageParameter, PackagePlan, ParametersFile
 from kudo.verification.finding import (
     Finding,
     Place,
@@ -37,7 +37,7 @@ _LONGEST_ESCAPE: Final = 6
 _ESCAPED: Final = (b"<", b">", b"&")
 _SEPARATORS: Final = ("\u2028".encode(), "\u2029".encode())
 
-_PARTS: Final = frozenset({PackageParameter, Phase, Plan, Step, Task})
+_PARTS: Final = frozenset({PackageParameter, PackagePlan, Phase, Plan, Step, Task})
 """What has places of its own."""
 _Bound = tuple[str, int, int, Place]
 """What is counted, how many there are, how many may be, and where."""
