@@ -79,5 +79,6 @@ matchConditions:
       request.operation == 'CREATE' ||
       request.userInfo.username != '{{ include "kudo.reconcilerUser" . }}' ||
       object.?spec.?parameters != oldObject.?spec.?parameters ||
+      object.?spec.?parametersFrom != oldObject.?spec.?parametersFrom ||
       object.?spec.?operatorVersion != oldObject.?spec.?operatorVersion
 {{- end }}

@@ -235,6 +235,8 @@ def _entries(review: AdmissionReview) -> int:
             last = _part(status, "lastRun")
             maps = (_part(spec, "parameters"), _part(status, "planStatus"))
             count += sum(map(len, (*maps, _part(last, "parameters"))))
+            sources = spec.get("parametersFrom")
+            count += len(sources) if isinstance(sources, list) else 0
     return count
 
 

@@ -185,10 +185,12 @@ def test_schemas_are_structural() -> None:
         assert not {"properties", "additionalProperties"} <= node.keys(), (crd, path)
 
 
-def test_only_conditions_require_or_restrict_anything() -> None:
+def test_only_conditions_and_sources_of_parameters_require_or_restrict_anything() -> None:
     restricting = {"required", "enum", "minLength", "minItems"}
     found = [(crd, path) for crd, path, node in _NODES if node.keys() & restricting]
-    assert [one for one in found if not one[1].startswith(".status.conditions[]")] == []
+    # The original had no parametersFrom.
+    new = (".status.conditions[]", ".spec.parametersFrom[]")
+    assert [one for one in found if not one[1].startswith(new)] == []
 
 
 def test_only_conditions_durations_accounts_and_one_reference_have_a_pattern() -> None:
@@ -201,7 +203,8 @@ def test_only_conditions_durations_accounts_and_one_reference_have_a_pattern() -
         path.rpartition(".")[2] for path in patterns if path.removeprefix(".") not in reference
     }
     durations = {"timeout", "progressDeadline", "planTimeout"}
-    assert others == {"type", "reason", "serviceAccountName", "outputs[]"} | durations
+    sources = {"name", "key"}
+    assert others == {"type", "reason", "serviceAccountName", "outputs[]"} | durations | sources
 
 
 _BOUNDS = {"maxItems", "maxProperties", "maxLength"}
@@ -252,7 +255,11 @@ def test_every_list_and_map_of_a_spec_is_bounded() -> None:
 
 def test_rules_are_few_and_none_is_on_a_field_without_bounds() -> None:
     ruled = [(crd, path) for crd, path, node in _NODES if "x-kubernetes-validations" in node]
-    assert ruled == [("instances", ""), ("instances", ".spec.planExecution")]
+    assert ruled == [
+        ("instances", ""),
+        ("instances", ".spec.parametersFrom[]"),
+        ("instances", ".spec.planExecution"),
+    ]
 
 
 def test_a_rule_passes_what_is_stored_and_says_what_to_do(subtests: pytest.Subtests) -> None:
@@ -263,7 +270,7 @@ def test_a_rule_passes_what_is_stored_and_says_what_to_do(subtests: pytest.Subte
             assert rule["optionalOldSelf"] is True
             assert "oldSelf" in rule["rule"].rpartition("||")[2]
             assert "; " in rule["message"]
-            path = rule["fieldPath"].removeprefix(".")
+            path = rule.get("fieldPath", ".status").removeprefix(".")
             under = _schema("instances")
             parent = under if path.startswith("spec.") else _at(under, "spec.planExecution")
             assert _at(parent, path)["type"] == "string"

@@ -4,12 +4,21 @@ What a change is follows from both objects and their OperatorVersions, is comput
 for it, and once.
 """
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Flag, auto
 from typing import Any, ClassVar, Generic, Self, TypeVar, overload
 
-from kudo.api import ExecutionStatus, Instance, OperatorVersion, Parameter, PlanExecution
+from kudo.api import (
+    ExecutionStatus,
+    Instance,
+    OperatorVersion,
+    Parameter,
+    ParameterSource,
+    PlanExecution,
+    Setting,
+)
 from kudo.api.fingerprints import fingerprint
 from kudo.api.names import PLAN_CLEANUP
 from kudo.parameters.values import Check, read_fully
@@ -141,31 +150,55 @@ class Change:
         return left_by(self.old, self.old_version) if self.upgrade else None
 
     @computed
-    def changed(self) -> dict[str, str]:
-        """Parameters that were added or got another value."""
-        old = self.old.parameters
-        return {n: v for n, v in self.new.parameters.items() if old.get(n) != v}
+    def changed(self) -> dict[str, Setting]:
+        """Parameters that were added or got another value, or another reference to one."""
+        old = self.old.settings
+        return {n: v for n, v in self.new.settings.items() if old.get(n) != v}
 
     @computed
     def removed(self) -> tuple[str, ...]:
-        """Parameters whose key is gone."""
-        return tuple(sorted(self.old.parameters.keys() - self.new.parameters.keys()))
+        """Parameters that are no longer set."""
+        return tuple(sorted(self.old.settings.keys() - self.new.settings.keys()))
 
     @computed
     def values(self) -> Mapping[str, str]:
-        """The parameters as they are to be stored.
+        """The values of parameters as they are to be stored.
 
         A new Instance gets the defaults of immutable ones, so that they do not change when a later
         version has other defaults. An upgrade removes those that only the old version declares.
         """
         new = self.new.parameters
         if self.creates:
-            fixed = (p for p in self.version.parameters if p.immutable)
+            set_elsewhere = {source.name for source in self.new.sources}
+            fixed = (
+                p for p in self.version.parameters if p.immutable and p.name not in set_elsewhere
+            )
             return {p.name: p.default for p in fixed if p.default is not None} | dict(new)
         if not self.upgrade:
             return new
-        gone = self.declared_before.keys() - self.declared.keys()
-        return {name: value for name, value in new.items() if name not in gone}
+        return {name: value for name, value in new.items() if name not in self._undeclared}
+
+    @computed
+    def sources(self) -> tuple[ParameterSource, ...]:
+        """The references to values as they are to be stored, like `values`."""
+        if not self.upgrade:
+            return self.new.sources
+        return tuple(each for each in self.new.sources if each.name not in self._undeclared)
+
+    @computed
+    def _undeclared(self) -> frozenset[str]:
+        """Parameters that only the old version declares."""
+        return frozenset(self.declared_before.keys() - self.declared.keys())
+
+    @computed
+    def settings(self) -> Mapping[str, Setting]:
+        """Values and references as they are to be stored; see `Instance.settings`."""
+        return {**self.values, **{each.name: each.reference for each in self.sources}}
+
+    @computed
+    def twice(self) -> tuple[str, ...]:
+        """Parameters that are set more than once; not those that were before."""
+        return tuple(sorted(set_twice(self.new) - set_twice(self.old)))
 
     @computed
     def counted(self) -> tuple[str, ...]:
@@ -186,7 +219,7 @@ class Change:
             return False
         if self.left is not None and self.left.version is None:
             # A parameter with a value was declared.
-            return name not in self.old.parameters
+            return name not in self.old.settings
         return name not in self.declared_before
 
     @computed
@@ -211,7 +244,7 @@ class Change:
 
     def had_value(self, name: str) -> bool:
         """Return whether a parameter was set before."""
-        return name in self.old.parameters
+        return name in self.old.settings
 
     @computed
     def active(self) -> PlanExecution | None:
@@ -350,8 +383,15 @@ class Change:
         if last is None:
             return False
         recorded: Mapping[str, str] = last.parameters or {}
-        value = self.new.parameters.get(name)
-        return recorded.get(name) == (None if value is None else fingerprint(value))
+        setting = self.new.settings.get(name)
+        return recorded.get(name) == (None if setting is None else fingerprint(setting))
+
+
+def set_twice(instance: Instance) -> frozenset[str]:
+    """Return the parameters with a value and a reference, or with several references."""
+    names = [source.name for source in instance.sources]
+    several = {name for name, count in Counter(names).items() if count > 1}
+    return frozenset(several | (instance.parameters.keys() & set(names)))
 
 
 def _same_run(left: PlanExecution, right: PlanExecution) -> bool:

@@ -45,13 +45,15 @@ def immutable_parameters_stay(change: Change) -> Iterator[Problem]:
         if definition is None or not change.must_stay(definition) or change.undoes_violation(name):
             continue
         hint = unknown_hint(change.left) if change.left else ""
-        old, new = change.old.parameters.get(name), change.new.parameters.get(name)
+        old, new = change.old.settings.get(name), change.new.settings.get(name)
         edit, way_out = "removed", "create a new Instance to use another value"
         if not change.is_request:
             # Of the value in force only a digest is known.
             edit, way_out = "changed", "set it back"
         elif new is not None:
-            edit = f"changed from '{shown(old or '')}' to '{shown(new)}'"
+            edit = f"changed from '{shown(str(old or ''))}' to '{shown(str(new))}'"
+            if definition.secret:
+                edit = "changed"
         yield Problem(
             "ParameterImmutable",
             f"parameter '{shown_name(name)}' is immutable but was {edit}{hint}; {way_out}",
@@ -66,10 +68,10 @@ def new_immutables_have_a_value(change: Change) -> Iterator[Problem]:
         return
     version = change.version.metadata.name
     for definition in change.version.parameters:
-        if not definition.immutable or definition.name in change.new.parameters:
+        if not definition.immutable or definition.name in change.new.settings:
             continue
         before = change.declared_before.get(definition.name)
-        if left.version is None and definition.name not in change.old.parameters:
+        if left.version is None and definition.name not in change.old.settings:
             text = (
                 f"is immutable in operator version {version}, but no value was provided; whether "
                 f"it was immutable before is unknown, since {shown_name(left.name)} does not exist"
@@ -95,14 +97,15 @@ def new_immutables_have_a_value(change: Change) -> Iterator[Problem]:
 
 def required_parameters_have_a_value(change: Change) -> Iterable[Problem]:
     """D06, for parameters whose value or definition changed."""
-    return missing_required(change.redefined, change.values)
+    return missing_required(change.redefined, change.settings)
 
 
 def values_are_valid(change: Change) -> Iterator[Problem]:
     """D07, for parameters whose value or definition changed."""
     for definition in change.redefined:
-        value = change.values.get(definition.name)
-        problem = check_value(definition, value, change.check) if value is not None else None
+        value = change.settings.get(definition.name)
+        # What a reference leads to is checked when a run begins.
+        problem = check_value(definition, value, change.check) if isinstance(value, str) else None
         if problem is not None:
             yield problem
 

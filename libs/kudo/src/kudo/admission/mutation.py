@@ -4,10 +4,10 @@ The planExecution is a new run, the stored one, or a cancelled one. Who asked fo
 cancelled it is what the request says of its user, never what was submitted.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from kudo.admission.change import Change
-from kudo.api import ExecutionStatus, JsonObject, PlanExecution, new_run
+from kudo.api import ExecutionStatus, JsonObject, ParameterSource, PlanExecution, new_run
 from kudo.api.names import FINALIZER_CLEANUP
 from kudo.api.problems import MOST_PROBLEMS, listed, shown_name
 from kudo.plans.runs.plan_choice import IDLE
@@ -36,6 +36,12 @@ class InstancePatch:
     def parameters(self, value: Mapping[str, str], submitted: Mapping[str, str]) -> None:
         if dict(value) != dict(submitted):
             self._set("/spec/parameters", dict(value))
+
+    def sources(
+        self, value: Sequence[ParameterSource], submitted: Sequence[ParameterSource]
+    ) -> None:
+        if len(value) != len(submitted):
+            self._set("/spec/parametersFrom", [source.to_wire() for source in value])
 
     def finalizer(self, *, needed: bool) -> None:
         present = list(self._metadata.get("finalizers") or [])

@@ -87,7 +87,8 @@ class InstanceReader:
         if status is not None:
             narrow["status"] = status
         if "spec" in raw:
-            narrow["spec"] = self._trimmed_in(raw["spec"], "parameters", _is_text)
+            spec = self._trimmed_in(raw["spec"], "parameters", _is_text)
+            narrow["spec"] = self._trimmed_in(spec, "parametersFrom", _is_source)
         try:
             return Instance.from_wire(narrow)
         except ValidationError as error:
@@ -135,6 +136,17 @@ class InstanceReader:
 
 def _is_text(value: Json) -> bool:
     return isinstance(value, str)
+
+
+def _is_source(entry: Json) -> bool:
+    if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
+        return False
+    for selector in (entry.get("secretKeyRef"), entry.get("configMapKeyRef")):
+        if not isinstance(selector, dict | None):
+            return False
+        if selector and not all(isinstance(selector.get(f, ""), str) for f in ("name", "key")):
+            return False
+    return True
 
 
 def _narrowed(entry: Json, fields: Sequence[str]) -> Json:

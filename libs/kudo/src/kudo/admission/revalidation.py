@@ -9,10 +9,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from kudo.admission.change import Change, computed
+from kudo.admission.change import Change, computed, set_twice
 from kudo.admission.rules import Moment, evaluate
 from kudo.admission.tenancy import Tenancy, lacks_grant, not_granted
-from kudo.api import Instance, LastRun, OperatorVersion, Parameter, PlanExecution
+from kudo.api import (
+    Instance,
+    LastRun,
+    OperatorVersion,
+    Parameter,
+    ParameterSource,
+    PlanExecution,
+    Setting,
+)
 from kudo.api.problems import Problem, parameter_field
 from kudo.parameters.values import Check, read_fully
 from kudo.plans.runs.last_run import (
@@ -68,16 +76,25 @@ class StoredChange(Change):
         return {parameter_field(p.name): i for i, p in enumerate(self.version.parameters)}
 
     @computed
-    def changed(self) -> dict[str, str]:
-        return {n: v for n, v in self.new.parameters.items() if n in self._changed}
+    def changed(self) -> dict[str, Setting]:
+        return {n: v for n, v in self.new.settings.items() if n in self._changed}
 
     @computed
     def removed(self) -> tuple[str, ...]:
-        return tuple(sorted(self._changed - self.new.parameters.keys()))
+        return tuple(sorted(self._changed - self.new.settings.keys()))
 
     @computed
     def values(self) -> Mapping[str, str]:
         return self.new.parameters
+
+    @computed
+    def sources(self) -> tuple[ParameterSource, ...]:
+        return self.new.sources
+
+    @computed
+    def twice(self) -> tuple[str, ...]:
+        """All of them: a run would take the one or the other."""
+        return () if self.deleting else tuple(sorted(set_twice(self.new)))
 
     @computed
     def redefined(self) -> tuple[Parameter, ...]:

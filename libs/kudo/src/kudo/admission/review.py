@@ -166,6 +166,7 @@ def mutate(
         # What a change needs goes first: rules refuse another plan that is named beside it.
         plan = change.needed or change.direct
         patch.parameters(change.values, change.new.parameters)
+        patch.sources(change.sources, change.new.sources)
         if plan:
             patch.plan_execution(mutation.scheduled(plan, fresh_uid(), username, change.retry))
         elif change.cancel:

@@ -49,6 +49,8 @@ if TYPE_CHECKING:
         TaskSpec,
     )
     from kudo.api.parameter import Parameter
+    from kudo.api.parameter_source import ParameterSource, SourceRecord
+    from kudo.api.setting import Reference, Setting
 
 __all__ = [
     "NO_PLAN_TO_RETRY",
@@ -79,13 +81,17 @@ __all__ = [
     "Orphan",
     "OwnerReference",
     "Parameter",
+    "ParameterSource",
     "Phase",
     "PhaseStatus",
     "PipeFile",
     "Plan",
     "PlanExecution",
     "PlanStatus",
+    "Reference",
     "RunRecord",
+    "Setting",
+    "SourceRecord",
     "Step",
     "StepStatus",
     "Task",
@@ -97,7 +103,15 @@ __all__ = [
 ]
 
 # Those first whose models packages have, too.
-_MODULES = ("base", "parameter", "operatorversion", "instance", "inventory")
+_MODULES = (
+    "setting",
+    "base",
+    "parameter",
+    "parameter_source",
+    "operatorversion",
+    "instance",
+    "inventory",
+)
 
 
 def __getattr__(name: str) -> object:

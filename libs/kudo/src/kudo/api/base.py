@@ -20,9 +20,11 @@ Name = Annotated[str, Field(json_schema_extra={"maxLength": bounds.NAME})]
 Text = Annotated[str, Field(json_schema_extra={"maxLength": bounds.TEXT})]
 
 _LABEL: Final = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+SUBDOMAIN: Final = rf"{_LABEL}(\.{_LABEL})*"
+"""The name of an object, a DNS subdomain, as a regular expression."""
 OBJECT_NAME: Final[dict[str, JsonValue]] = {
     "maxLength": bounds.NAME,
-    "pattern": rf"^$|^{_LABEL}(\.{_LABEL})*$",
+    "pattern": f"^$|^{SUBDOMAIN}$",
 }
 """The schema of the name of an object, a DNS subdomain; it may be empty."""
 NAMESPACE_NAME: Final[dict[str, JsonValue]] = {"maxLength": MAX_LABEL, "pattern": f"^$|^{_LABEL}$"}

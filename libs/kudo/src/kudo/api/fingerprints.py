@@ -13,14 +13,18 @@ from typing import Any, Final
 import orjson
 
 from kudo.api.known_secrets import is_secret
+from kudo.api.setting import Setting
 
 # Hex digits kept of the SHA-256: 64 bits tell a changed value from the same one.
 _LENGTH = 16
 
 
-def fingerprint(value: str) -> str:
-    """Return the first hex digits of the SHA-256 of the value."""
-    return _prefix(value.encode())
+def fingerprint(setting: Setting) -> str:
+    """Return the first hex digits of the SHA-256 of a value, or of a reference to one.
+
+    A value that a reference leads to has no fingerprint: it may be a short password.
+    """
+    return _prefix(setting.encode() if isinstance(setting, str) else setting.canonical)
 
 
 def fingerprint_of_object(value: dict[str, Any]) -> str:
@@ -28,9 +32,9 @@ def fingerprint_of_object(value: dict[str, Any]) -> str:
     return _prefix(orjson.dumps(value, option=orjson.OPT_SORT_KEYS))
 
 
-def fingerprints(parameters: Mapping[str, str]) -> dict[str, str]:
-    """Return the fingerprint of each value by parameter name, as `status.lastRun` keeps them."""
-    return {name: fingerprint(parameters[name]) for name in sorted(parameters)}
+def fingerprints(settings: Mapping[str, Setting]) -> dict[str, str]:
+    """Return the fingerprint of each setting by parameter name, as `status.lastRun` keeps them."""
+    return {name: fingerprint(settings[name]) for name in sorted(settings)}
 
 
 def _prefix(content: bytes) -> str:

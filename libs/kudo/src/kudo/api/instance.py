@@ -19,9 +19,12 @@ from kudo.api.base import (
     ParameterValue,
     ServiceAccountName,
     Text,
+    at_most,
     validations,
 )
 from kudo.api.names import API_VERSION, GROUP
+from kudo.api.parameter_source import ParameterSource, SourceRecord
+from kudo.api.setting import Setting
 from kudo.api.wire import ExecutionStatus, JsonObject
 
 NO_PLAN_TO_RETRY: Final = "has no plan to retry; name the plan of that run in planName"
@@ -143,6 +146,16 @@ class InstanceSpec(ApiModel):
         None,
         description="Values by parameter name.",
         json_schema_extra={"maxProperties": bounds.PARAMETERS},
+    )
+    parameters_from: tuple[ParameterSource, ...] | None = Field(
+        None,
+        description="Parameters whose values stand in Secrets and ConfigMaps of the namespace. A "
+        "run takes the values that it finds when it begins.",
+        json_schema_extra={
+            **at_most(bounds.PARAMETERS),
+            "x-kubernetes-list-type": "map",
+            "x-kubernetes-list-map-keys": ["name"],
+        },
     )
     plan_execution: PlanExecution | None = Field(
         None, description="The scheduled run. Set planName to run a plan; empty when idle."
@@ -370,12 +383,19 @@ class LastRun(ApiModel):
     )
     parameters: Mapping[str, str] | None = Field(
         None,
-        description="A prefix of the SHA-256 of each value in force that the Instance has set.",
+        description="A prefix of the SHA-256 of each value in force that the Instance has set; of "
+        "a parameter in parametersFrom, that of the reference.",
     )
     pending_parameters: Mapping[str, str] | None = Field(
         None,
         description="The same of values that the Instance had set when the run began and that "
         "another plan has to bring into force; empty for those it had removed.",
+    )
+    secrets: Mapping[str, SourceRecord] | None = Field(
+        None, description="What the run read from Secrets, by parameter."
+    )
+    config_maps: Mapping[str, SourceRecord] | None = Field(
+        None, description="What the run read from ConfigMaps, by parameter."
     )
     cause: Cause | None = Field(None, description="What asked for the run.")
     configuration: str | None = Field(
@@ -481,7 +501,23 @@ class Instance(ApiObject):
 
     @property
     def parameters(self) -> Mapping[str, str]:
+        """The values that the Instance itself has; see `settings`."""
         return self.spec.parameters or {}
+
+    @property
+    def sources(self) -> tuple[ParameterSource, ...]:
+        return self.spec.parameters_from or ()
+
+    @property
+    def settings(self) -> Mapping[str, Setting]:
+        """What the Instance sets for each parameter: a value, or a reference to one.
+
+        All that compares Instances uses it. Of a parameter with both, which rules refuse, it is the
+        reference.
+        """
+        if not self.spec.parameters_from:
+            return self.parameters
+        return {**self.parameters, **{each.name: each.reference for each in self.sources}}
 
     @property
     def scheduled(self) -> PlanExecution:

@@ -107,6 +107,8 @@ Properties = Annotated[
     Field(description=_PROPERTIES, json_schema_extra=_MOST_PROPERTIES),
 ]
 
+RUN_ON_CHANGE: Final = "run"
+"""`onChange` of a secret parameter: a Secret with another value runs its plan."""
 BOUNDS: Final = (
     *("minimum", "maximum", "min_length", "max_length", "pattern", "format"),
     *("min_items", "max_items", "items", "properties", "additional_properties"),
@@ -132,6 +134,16 @@ class Parameter(ApiModel):
     )
     immutable: bool | None = Field(
         None, description="Whether the value may not change once the Instance exists."
+    )
+    secret: bool | None = Field(
+        None,
+        description="Whether the value is a secret, which Instances take from a Secret "
+        "(`parametersFrom`) and nothing shows.",
+    )
+    on_change: Name | None = Field(
+        None,
+        description=f"`{RUN_ON_CHANGE}` runs its plan when the Secret has another value; if "
+        "absent, the next run takes that.",
     )
     enum: tuple[ParameterValue, ...] | None = Field(
         None, description="The only values allowed.", json_schema_extra=at_most(bounds.ENUM)

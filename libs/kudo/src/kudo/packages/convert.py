@@ -121,6 +121,8 @@ def _parameter(parameter: PackageParameter) -> Parameter:
         trigger=parameter.trigger or None,
         value_type=parameter.type or None,
         immutable=parameter.immutable,
+        secret=parameter.secret or None,
+        on_change=parameter.on_change or None,
         enum=enum,
         **parameter.bounds,
     )

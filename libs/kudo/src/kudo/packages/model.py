@@ -50,6 +50,16 @@ class PackageParameter(ApiModel):
         False,
         description="Whether the value cannot change once the Instance exists; false if absent.",
     )
+    secret: bool = Field(
+        False,
+        description="Whether the value is a secret: Instances take it from a Secret (`-p "
+        "NAME@secret=SECRET/KEY`) and nothing shows it; false if absent. It has no default.",
+    )
+    on_change: Name = Field(
+        "",
+        description="`run`, of a secret parameter: its plan runs when the Secret has another "
+        "value. If absent, the next run takes that.",
+    )
     enum: tuple[object, ...] | None = Field(
         None,
         description="The only values allowed; any value if absent.",

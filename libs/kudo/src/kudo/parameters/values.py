@@ -390,9 +390,12 @@ def _needs_characters(parameter: "Parameter") -> bool:
 
 
 def missing_required(
-    parameters: Iterable["Parameter"], values: Mapping[str, str]
+    parameters: Iterable["Parameter"], values: Mapping[str, object]
 ) -> tuple[Problem, ...]:
-    """Return a problem for each required parameter without a default whose value is empty."""
+    """Return a problem for each required parameter without a default whose value is empty.
+
+    A reference to a value counts as one.
+    """
     return tuple(
         Problem(
             "ParameterRequired",

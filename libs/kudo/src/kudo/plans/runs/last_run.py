@@ -59,7 +59,7 @@ def record_of(instance: Instance, version: OperatorVersion, account: str | None 
         version: The OperatorVersion.
         account: The account that the run acts as; None for the reconciler.
     """
-    last, now = instance.status.last_run, fingerprints(instance.parameters)
+    last, now = instance.status.last_run, fingerprints(instance.settings)
     before = _parameters(last)
     pending = _pending(instance, version)
     if _takes_version(instance, version):
@@ -105,7 +105,7 @@ def record_as_it_stands(instance: Instance, version: OperatorVersion) -> LastRun
     return LastRun(
         operator_version=ObjectReference(namespace=namespace, name=name),
         operator=version.operator_name or None,
-        parameters=fingerprints(instance.parameters),
+        parameters=fingerprints(instance.settings),
     )
 
 
@@ -165,7 +165,7 @@ def configuration_now(instance: Instance, version: OperatorVersion) -> str:
     nothing was edited since, as `edited_since` sees it.
     """
     declared = version.declared
-    values = fingerprints({n: v for n, v in instance.parameters.items() if n in declared})
+    values = fingerprints({n: v for n, v in instance.settings.items() if n in declared})
     return fingerprint_of_object({"operatorVersion": version.digest, "parameters": values})
 
 
@@ -224,7 +224,7 @@ def ended_cleanup(instance: Instance) -> PlanStatus | None:
 
 def changed_parameters(instance: Instance) -> frozenset[str]:
     """Return the parameters whose value is not the one in force."""
-    return _differing(_parameters(instance.status.last_run), fingerprints(instance.parameters))
+    return _differing(_parameters(instance.status.last_run), fingerprints(instance.settings))
 
 
 def edited_since(instance: Instance, version: OperatorVersion) -> Problem | None:
@@ -268,7 +268,7 @@ def differences(last: LastRun, instance: Instance, version: OperatorVersion) -> 
         return Differences(version=True)
     recorded = {**_parameters(last), **(last.pending_parameters or {})}
     began_with = {name: value for name, value in recorded.items() if value != _REMOVED}
-    names = _differing(began_with, fingerprints(instance.parameters))
+    names = _differing(began_with, fingerprints(instance.settings))
     # What the version does not declare is used by no template.
     return Differences(parameters=tuple(sorted(names & version.declared.keys())))
 

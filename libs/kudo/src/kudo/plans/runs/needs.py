@@ -50,7 +50,7 @@ def due_plan(instance: Instance, version: OperatorVersion) -> PlanChoice:
     COMPLETE, such as a retry, ends that, and so does another value. Another version is brought into
     force whatever failed, and so is the first configuration.
     """
-    last, values = in_force(instance), instance.parameters
+    last, settings = in_force(instance), instance.settings
     if (
         last is not None
         and last.status == ExecutionStatus.FATAL_ERROR
@@ -58,7 +58,9 @@ def due_plan(instance: Instance, version: OperatorVersion) -> PlanChoice:
         and version_in_force(last) == instance.operator_version_key
     ):
         now = {
-            name: fingerprint(values[name]) for name in last.pending_parameters if name in values
+            name: fingerprint(settings[name])
+            for name in last.pending_parameters
+            if name in settings
         }
         waiting = {n for n, value in last.pending_parameters.items() if now.get(n, "") == value}
         if changed_parameters(instance) & version.declared.keys() <= waiting:
