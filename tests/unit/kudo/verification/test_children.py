@@ -54,6 +54,36 @@ def found(folder: Path) -> list[Finding]:
     return [*verify(located.package), *verify_dependencies(located)]
 
 
+@pytest.mark.parametrize(
+    ("name", "suggestion"),
+    [
+        ("", ""),
+        ("orders.eu-1", ""),
+        ("a" * 253, ""),
+        (
+            "{{ .Name }}-db",
+            "it is no template: leave it out, and the child is named after its parent",
+        ),
+        (
+            "Orders",
+            'use at most 253 lower-case letters, digits, "-" and ".", with a letter or digit at',
+        ),
+    ],
+)
+def test_a_child_needs_a_name_that_an_instance_can_have(
+    parent: Path, name: str, suggestion: str
+) -> None:
+    named = PARENT.replace("./child,", f'./child, instanceName: "{name}",')
+    (parent / "operator.yaml").write_text(named)
+    findings = found(parent)
+    assert [one.code for one in findings] == ["ObjectNameInvalid"] * bool(suggestion)
+    for finding in findings:
+        assert finding.suggestion.startswith(suggestion)
+        assert (finding.place.field, finding.place.line) == ("tasks[child].spec.instanceName", 7)
+        # KUDO 0.19 installs such a package, and its other plans run.
+        assert (finding.is_error, finding.ends) == (True, False)
+
+
 def test_values_for_parameters_that_the_child_has_are_fine(parent: Path) -> None:
     assert found(parent) == []
 

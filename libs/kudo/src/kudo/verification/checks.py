@@ -36,6 +36,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     storage.parts_are_within_bounds,
     storage.the_version_fits_into_etcd,
     operator.tasks_can_be_built,
+    operator.children_can_be_named,
     operator.task_names_are_unique,
     operator.steps_name_defined_tasks,
     operator.steps_have_tasks,

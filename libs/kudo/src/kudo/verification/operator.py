@@ -14,7 +14,7 @@ from kudo.api.problems import path_text, shown_name
 from kudo.api.semver import precedence, read_version
 from kudo.api.task_kinds import FatalTaskError, check_task, kind_of
 from kudo.api.task_kinds.kind import Expression
-from kudo.api.task_kinds.kinds import is_pipe
+from kudo.api.task_kinds.kinds import KUDO_OPERATOR, is_pipe
 from kudo.packages.model import Package
 from kudo.packages.source import Named, Path
 from kudo.plans.declaration import check_plan
@@ -162,6 +162,25 @@ def the_version_can_be_named(package: Package) -> Iterator[Finding]:
             f"most {MAX_SUBDOMAIN} characters in all"
         )
         yield error("InvalidName", message, in_operator(at_fault))
+
+
+def children_can_be_named(package: Package) -> Iterator[Finding]:
+    """KUDO 0.19 takes `instanceName` as it is written, too, and fails when the plan gets there."""
+    for task in package.operator.tasks:
+        name = task.spec.instance_name or ""
+        if task.kind != KUDO_OPERATOR or not name or is_subdomain(name):
+            continue
+        message = (
+            f'task {shown_name(task.name)}: no Instance can have the name "{shown_name(name)}"'
+        )
+        suggestion = (
+            "it is no template: leave it out, and the child is named after its parent"
+            if "{{" in name
+            else f'use at most {MAX_SUBDOMAIN} lower-case letters, digits, "-" and ".", with a '
+            "letter or digit at both ends"
+        )
+        place = at_task(task.name, "spec", "instanceName")
+        yield tolerated("ObjectNameInvalid", message, place, suggestion)
 
 
 _DOES_NOTHING = "it is COMPLETE at once; add what it is to do, or remove it"
