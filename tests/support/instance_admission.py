@@ -29,7 +29,7 @@ from tests.support.apiserver.writes.patches import apply_json_patch
 RECONCILER: Final = "system:serviceaccount:kudo-system:kudo-reconciler"
 _INSTANCES: Final = (GROUP, "instances")
 _VERSIONS: Final = (GROUP, "operatorversions")
-_BOOKKEEPING: Final = ("parameters", "operatorVersion")
+_BOOKKEEPING: Final = ("parameters", "parametersFrom", "operatorVersion")
 
 
 @dataclass(slots=True)

@@ -1,11 +1,12 @@
 """The list of admission rules: every rule is in it, and applies wherever it excepts nothing."""
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import get_type_hints
 
 import pytest
 
-from kudo.admission import field_rules, plan_rules, rules
+from kudo.admission import field_rules, plan_rules, rules, source_rules
 from kudo.admission.change import Change
 from kudo.admission.revalidation import revalidate_idle
 from kudo.admission.rules import RULES, Moment, Rule
@@ -46,8 +47,9 @@ def test_a_new_rule_on_a_field_applies_to_every_kind_of_change_and_what_is_store
 def test_every_rule_that_is_written_is_in_the_list() -> None:
     written = {
         function
-        for module in (field_rules, plan_rules)
+        for module in (field_rules, plan_rules, source_rules)
         for name, function in inspect.getmembers(module, inspect.isfunction)
         if function.__module__ == module.__name__ and not name.startswith("_")
+        if get_type_hints(function)["return"] in {Iterator[Problem], Iterable[Problem]}
     }
     assert {rule.problems for rule in RULES} == written

@@ -91,6 +91,7 @@ class Change:
         version: The OperatorVersion of `new`.
         check: Checks values of parameters.
         username: The user of the request.
+        strict: Whether the installation is in strict mode.
         is_request: Whether somebody asks for it, and not the reconciler, of what is stored.
     """
 
@@ -100,6 +101,7 @@ class Change:
     version: OperatorVersion
     check: Check = read_fully
     username: str = ""
+    strict: bool = False
     is_request: ClassVar[bool] = True
 
     @computed
@@ -169,9 +171,12 @@ class Change:
         """
         new = self.new.parameters
         if self.creates:
-            set_elsewhere = {source.name for source in self.new.sources}
+            # That of a secret one would be shown, and a reference takes its place.
+            without = {source.name for source in self.new.sources}
             fixed = (
-                p for p in self.version.parameters if p.immutable and p.name not in set_elsewhere
+                p
+                for p in self.version.parameters
+                if p.immutable and not p.secret and p.name not in without
             )
             return {p.name: p.default for p in fixed if p.default is not None} | dict(new)
         if not self.upgrade:

@@ -7,6 +7,7 @@ cancelled it is what the request says of its user, never what was submitted.
 from collections.abc import Mapping, Sequence
 
 from kudo.admission.change import Change
+from kudo.admission.source_rules import plain_secrets, plain_secrets_warning
 from kudo.api import ExecutionStatus, JsonObject, ParameterSource, PlanExecution, new_run
 from kudo.api.names import FINALIZER_CLEANUP
 from kudo.api.problems import MOST_PROBLEMS, listed, shown_name
@@ -121,6 +122,11 @@ def _marks(scheduled: PlanExecution) -> JsonObject:
 
 def warnings_of(change: Change) -> tuple[str, ...]:
     """Return what the user of an admitted change should know."""
+    plain = plain_secrets(change)
+    return (*_warnings_of(change), *((plain_secrets_warning(plain),) if plain else ()))
+
+
+def _warnings_of(change: Change) -> tuple[str, ...]:
     if change.creates:
         undeclared = sorted(change.changed.keys() - change.declared.keys())
         more = len(undeclared) - MOST_PROBLEMS

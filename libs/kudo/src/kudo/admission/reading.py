@@ -144,7 +144,9 @@ def _is_source(entry: Json) -> bool:
     for selector in (entry.get("secretKeyRef"), entry.get("configMapKeyRef")):
         if not isinstance(selector, dict | None):
             return False
-        if selector and not all(isinstance(selector.get(f, ""), str) for f in ("name", "key")):
+        if selector is not None and not all(
+            isinstance(selector.get(f), str) for f in ("name", "key")
+        ):
             return False
     return True
 

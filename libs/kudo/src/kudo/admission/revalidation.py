@@ -170,7 +170,9 @@ def revalidate_idle(
     if lacks_grant(instance, version, tenancy):
         # What it ran with stays in force; no other rule looks at what is not granted.
         return Revalidation(problems=() if is_in_force(instance) else (not_granted(instance),))
-    problems = _violations(StoredChange(instance, instance, before, version, check))
+    strict = tenancy is Tenancy.STRICT
+    change = StoredChange(instance, instance, before, version, check, strict=strict)
+    problems = _violations(change)
     if problems:
         return Revalidation(problems=problems)
     choice = due_plan(instance, version)
@@ -186,7 +188,8 @@ def revalidate_scheduled(
     tenancy: Tenancy = Tenancy.COMPAT,
 ) -> Revalidation:
     """Validate an Instance whose scheduled run is about to begin; see `revalidate_idle`."""
-    change = StoredChange(instance, instance, before, version, check)
+    strict = tenancy is Tenancy.STRICT
+    change = StoredChange(instance, instance, before, version, check, strict=strict)
     # The reconciler drops a run that these refuse; the others speak of what is stored.
     problems = evaluate(change, Moment.SCHEDULED)
     if problems:

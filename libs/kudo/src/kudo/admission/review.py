@@ -226,7 +226,8 @@ def _change(
     before = None if old is None else versions.get(old.operator_version_key)
     if old is not None and lacks_grant(old, before, tenancy):
         before = None
-    return Change(old, new, before, version, check, username)
+    strict = tenancy is Tenancy.STRICT
+    return Change(old, new, before, version, check, username, strict)
 
 
 def _mutated_while_deleting(

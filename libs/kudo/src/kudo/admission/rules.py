@@ -12,7 +12,7 @@ from enum import Flag, auto
 from functools import cache
 from itertools import groupby
 
-from kudo.admission import field_rules, plan_rules
+from kudo.admission import field_rules, plan_rules, source_rules
 from kudo.admission.change import Change, ChangeKind
 from kudo.api.problems import Problem, first_problems
 
@@ -68,6 +68,9 @@ RULES: tuple[Rule, ...] = (
     Rule(field_rules.new_immutables_have_a_value, together=True, on=~ChangeKind.CREATE),
     Rule(field_rules.required_parameters_have_a_value, together=True, at=_ALSO_STORED),
     Rule(field_rules.values_are_valid, together=True, at=_ALSO_STORED),
+    Rule(source_rules.parameters_are_set_once, together=True, at=_ALSO_STORED),
+    Rule(source_rules.references_can_be_read, together=True, at=_ALSO_STORED),
+    Rule(source_rules.secrets_are_not_in_plain_text, together=True, at=_ALSO_STORED),
     Rule(field_rules.triggers_are_clear, together=True, on=~ChangeKind.CREATE),
     Rule(field_rules.an_upgrade_keeps_the_operator, together=True, at=_ALSO_STORED),
     Rule(field_rules.retries_are_complete, together=True, on=~ChangeKind.CREATE),

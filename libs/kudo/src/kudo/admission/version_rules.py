@@ -15,7 +15,7 @@ from kudo.api import OperatorVersion, Plan, Task
 from kudo.api.names import PLAN_DEPLOY, PLAN_UPDATE, PLAN_UPGRADE
 from kudo.api.problems import Problem, first_problems, listed, path_text, shown_name
 from kudo.api.task_kinds import FatalTaskError, check_task, kind_of, templates_of
-from kudo.parameters.definitions import definition_faults
+from kudo.parameters.definitions import definition_faults, secret_faults
 from kudo.parameters.types import is_container
 from kudo.parameters.values import FullReader, check_value
 from kudo.plans.declaration import check_plan
@@ -145,6 +145,20 @@ def defaults_are_values(version: OperatorVersion) -> Iterator[Problem]:
                 yield _problem(f"default: {problem.message}", problem.field, problem.limit)
 
 
+def secrets_are_set_by_instances(version: OperatorVersion) -> Iterator[Problem]:
+    """Whoever may read OperatorVersions sees a default; and only secrets can have `onChange`."""
+    for parameter in version.declared.values():
+        faults = secret_faults(
+            secret=bool(parameter.secret),
+            on_change=parameter.on_change or "",
+            has_default=parameter.default is not None,
+        )
+        for path, fault in faults:
+            name = shown_name(parameter.name)
+            text, field = f"parameter '{name}': {fault}", f"spec.parameters[{name}]"
+            yield _problem(text, f"{field}.{path_text(path)}")
+
+
 RULES: tuple[Rule, ...] = (
     the_operator_can_be_a_label,
     a_plan_can_begin,
@@ -157,6 +171,7 @@ RULES: tuple[Rule, ...] = (
     time_limits_are_durations,
     bounds_can_hold,
     defaults_are_values,
+    secrets_are_set_by_instances,
 )
 
 

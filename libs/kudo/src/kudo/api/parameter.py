@@ -107,8 +107,6 @@ Properties = Annotated[
     Field(description=_PROPERTIES, json_schema_extra=_MOST_PROPERTIES),
 ]
 
-RUN_ON_CHANGE: Final = "run"
-"""`onChange` of a secret parameter: a Secret with another value runs its plan."""
 BOUNDS: Final = (
     *("minimum", "maximum", "min_length", "max_length", "pattern", "format"),
     *("min_items", "max_items", "items", "properties", "additional_properties"),
@@ -142,7 +140,7 @@ class Parameter(ApiModel):
     )
     on_change: Name | None = Field(
         None,
-        description=f"`{RUN_ON_CHANGE}` runs its plan when the Secret has another value; if "
+        description="`run` runs its plan when the Secret has another value; if "
         "absent, the next run takes that.",
     )
     enum: tuple[ParameterValue, ...] | None = Field(

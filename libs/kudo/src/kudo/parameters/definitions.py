@@ -19,6 +19,8 @@ _Path = tuple[str | int, ...]
 Fault = tuple[_Path, str]
 """Where it is, by the fields of the definition, and what is wrong with it."""
 
+RUN_ON_CHANGE: Final = "run"
+"""`onChange` of a secret parameter: a Secret with another value runs its plan."""
 _NUMBERS: Final = ("integer", "number")
 _TYPES: Final = {
     "minimum": _NUMBERS,
@@ -39,6 +41,17 @@ _TYPES: Final = {
 def definition_faults(value_type: str, bounds: ValueBounds) -> Iterator[Fault]:
     """Yield what is wrong with the bounds of a parameter of a type; empty is `string`."""
     yield from _faults(bounds, value_type or "string", ())
+
+
+def secret_faults(*, secret: bool, on_change: str, has_default: bool) -> Iterator[Fault]:
+    """Yield what is wrong with a parameter that is secret, or that has `onChange`."""
+    if secret and has_default:
+        text = "is secret, and whoever may read the OperatorVersion sees its default; remove it"
+        yield ("default",), text
+    if on_change and on_change != RUN_ON_CHANGE:
+        yield ("onChange",), f"onChange {shown_name(on_change)} is unknown; use {RUN_ON_CHANGE}"
+    elif on_change and not secret:
+        yield ("onChange",), "onChange is for secret parameters; declare secret: true"
 
 
 def _faults(bounds: ValueBounds, value_type: str, path: _Path) -> Iterator[Fault]:

@@ -357,6 +357,8 @@ def check_value(parameter: "Parameter", value: str, check: Check = read_fully) -
     if not value and not _needs_characters(parameter):
         return None
     value_type, name = parameter.value_type or "", shown_name(parameter.name)
+    if parameter.secret:
+        return _secret_problem(parameter, value, check)
     field, quoted = parameter_field(parameter.name), json.dumps(shown(value), ensure_ascii=False)
     allowed = parameter.enum is None or value in parameter.enum
     # What the enum lacks is wrong anyway, so no pattern has to match it.
@@ -380,6 +382,21 @@ def check_value(parameter: "Parameter", value: str, check: Check = read_fully) -
         return None
     text = f'parameter "{name}" has an invalid value {quoted}: {text}'
     return Problem("ParameterInvalid", text, field)
+
+
+def _secret_problem(parameter: "Parameter", value: str, check: Check) -> Problem | None:
+    """Return that a secret value is wrong, but not how: that would tell something of it."""
+    allowed = parameter.enum is None or value in parameter.enum
+    fault = check(parameter.value_type or "", value, parameter.bounds if allowed else None)
+    if fault is None and allowed:
+        return None
+    reason = "ParameterTooLarge" if fault is not None and fault.limit else "ParameterInvalid"
+    text = (
+        f'parameter "{shown_name(parameter.name)}" is secret, and its value is not one that its '
+        "type, enum and bounds allow; compare it with the definition of the parameter"
+    )
+    limit = fault.limit if fault is not None else ""
+    return Problem(reason, text, parameter_field(parameter.name), limit)
 
 
 def _needs_characters(parameter: "Parameter") -> bool:
