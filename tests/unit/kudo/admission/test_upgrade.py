@@ -155,6 +155,13 @@ def test_an_immutable_parameter_that_arrives_needs_a_value(subtests: pytest.Subt
             )
 
 
+def test_an_immutable_secret_that_arrives_needs_a_value_if_it_is_required() -> None:
+    for required, reason in [(False, ""), (True, "ImmutableWithoutValue")]:
+        definition: JsonObject = {"name": "ADDED", "immutable": True, "secret": True}
+        after = version("first-2", parameters=(*PARAMETERS, {**definition, "required": required}))
+        assert mutated(NEW, IDLE, V1, after).reason == reason
+
+
 def test_an_upgrade_cannot_change_what_is_immutable_in_both_versions(
     subtests: pytest.Subtests,
 ) -> None:

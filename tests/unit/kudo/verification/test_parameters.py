@@ -29,6 +29,12 @@ def test_an_immutable_parameter_gets_a_value_at_once() -> None:
     assert found(package(**used({**optional, "required": True}))) == []
 
 
+def test_an_immutable_secret_may_stay_without_a_value() -> None:
+    optional = {"name": "P", "immutable": True, "required": False, "secret": True}
+    message = 'parameter "P" is immutable but is not marked as required or has a default value'
+    assert message not in found(package(**used(optional)))
+
+
 TYPE_FAULTS = [
     ("string", True, 'type is "string" but format is invalid: true'),
     ("string", 1.5, 'type is "string" but format is invalid: 1.5'),

@@ -70,6 +70,9 @@ def new_immutables_have_a_value(change: Change) -> Iterator[Problem]:
     for definition in change.version.parameters:
         if not definition.immutable or definition.name in change.new.settings:
             continue
+        if definition.secret and not definition.required:
+            # It has no default that a later version could change, so it stays without a value.
+            continue
         before = change.declared_before.get(definition.name)
         if left.version is None and definition.name not in change.old.settings:
             text = (

@@ -176,7 +176,10 @@ def _type_edit(package: Package, parameter: PackageParameter, meant: str) -> Edi
 
 def immutable_ones_get_a_value(package: Package) -> Iterator[Finding]:
     for parameter in package.parameters:
-        if parameter.immutable and not parameter.required and not _has_default(parameter):
+        # A secret has no default, so one that is optional and immutable is set at once or never.
+        if parameter.immutable and not (
+            parameter.required or parameter.secret or _has_default(parameter)
+        ):
             text = "is immutable but is not marked as required or has a default value"
             yield _error(parameter, text, "immutable")
 
