@@ -10,7 +10,7 @@ import logging
 import uuid
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Final
 
@@ -32,7 +32,8 @@ from tests.support.world.replica import Replica
 
 NAMESPACE: Final = "scenario"
 _DEFINITIONS: Final = tuple(definitions().values())
-_SETTINGS: Final = Settings.read([], {})
+_SETTINGS: Final = replace(Settings.read([], {}), digest_key=b"the key of the installation")
+"""A real installation has a key, too."""
 _USERS: Final[dict[Role, str]] = {
     "admin": "kudo-admin",
     "reconciler": RECONCILER,

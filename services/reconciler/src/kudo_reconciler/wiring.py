@@ -19,6 +19,7 @@ from kudo_reconciler.controller.deletion import Deletion
 from kudo_reconciler.controller.housekeeping import Housekeeping
 from kudo_reconciler.controller.idle import Idle, ReadinessCheck
 from kudo_reconciler.controller.leftovers import Leftovers, OrphanSearch
+from kudo_reconciler.controller.parameter_sources import ParameterSources
 from kudo_reconciler.controller.reconcile import Controller, InstanceReconciler
 from kudo_reconciler.controller.scheduled import Scheduled
 from kudo_reconciler.controller.workqueue import WorkQueue
@@ -184,7 +185,8 @@ def controller_of(parts: Parts) -> Controller:
     )
     search = OrphanSearch(parts.observer, discovery)
     leftovers = Leftovers(context, parts.accounts, search, EveryPlan(expected, parts.renderer))
-    scheduled = Scheduled.create(context, runner, idle, leftovers, parts.settings.recheck)
+    sources = ParameterSources(parts.accounts, context.values, parts.settings.digest_key)
+    scheduled = Scheduled.create(context, runner, idle, leftovers, sources, parts.settings.recheck)
     reconciler = InstanceReconciler(
         context,
         idle,

@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 
 from kudo.admission.rules import RULES, Moment
+from kudo.plans.runs.conditions import SOURCE_REASONS
 from kudo_reconciler.metrics import labels as words
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -82,6 +83,7 @@ def test_every_reason_that_can_end_a_run_is_listed_and_no_other() -> None:
     said |= {"ServiceAccountNotFound"}  # fatal in a namespace that is being deleted
     said |= {"DummyTaskError"}  # fatal or transient, by the task's own words
     said |= first_texts([KUDO / "plans" / "runs" / "last_run.py"], "_edited")
+    said |= SOURCE_REASONS  # of a cleanup that lacks a value
     said |= failed_runs() | judged() | first_texts(REFUSES_RUNS, "Problem", "problem")
     own = {words.NO_REASON, words.STOPPED, words.SUPERSEDED, words.OTHER}
     assert said == set(words.RUN_REASONS) - own
@@ -90,7 +92,7 @@ def test_every_reason_that_can_end_a_run_is_listed_and_no_other() -> None:
 def test_every_reason_of_a_fatal_error_is_written_out_or_handed_on() -> None:
     reasons = [call.args[0] for call in calls(ENDS_RUNS, "FatalTaskError")]
     handed_on = {ast.unparse(one) for one in reasons if not isinstance(one, ast.Constant)}
-    assert handed_on == {"error.reason"}
+    assert handed_on == {"error.reason", "problem.reason"}
 
 
 def test_every_outcome_of_a_pass_is_listed_and_no_other() -> None:

@@ -114,7 +114,7 @@ class KnownValues:
     @property
     def longest(self) -> int:
         """Return the length of the longest form of a value."""
-        return max(map(len, self._all_forms()), default=0)
+        return max(map(len, self.forms()), default=0)
 
     def make_public(self, names: Iterable[str]) -> None:
         """Keep these names readable; to be called before values are added."""
@@ -137,7 +137,7 @@ class KnownValues:
 
     def replace(self, text: str) -> str:
         """Return the text with a mark in the place of each value."""
-        for form in self._all_forms():
+        for form in self.forms():
             if form in text:
                 text = text.replace(form, MARK)
         return self._words.sub(MARK, text) if self._words else text
@@ -154,7 +154,7 @@ class KnownValues:
         self._values.add(value)
         self._forms = None
 
-    def _all_forms(self) -> tuple[str, ...]:
+    def forms(self) -> tuple[str, ...]:
         """Return what is looked for, the longest first: a value may be part of another one."""
         if self._forms is None:
             long = [value for value in self._values if len(value) >= _LONG]
@@ -167,6 +167,57 @@ class KnownValues:
                 alternatives = "|".join(map(re.escape, ordered))
                 self._words = re.compile(f"(?<![A-Za-z0-9])(?:{alternatives})(?![A-Za-z0-9])")
         return self._forms
+
+
+WITHHELD: Final = "(the text is withheld, since it may have the value of a secret parameter)"
+_CUT: Final = " ... "
+_BESIDE: Final = 4
+"""Characters beside a cut that show which value was cut."""
+
+
+class Confidential:
+    """Keeps values of secret parameters out of texts, however short or common they are.
+
+    What `KnownValues` leaves, since it would be replaced by chance, withholds the whole text: to
+    replace a short value would tell which one it is.
+
+    Args:
+        values: The values.
+    """
+
+    def __init__(self, values: Iterable[str]) -> None:
+        # Of a value of several lines, such as a private key, a text may quote one.
+        kept = {value.strip() for value in values}
+        kept |= {line.strip() for value in kept for line in _LINE.findall(value)[:_MOST_LINES]}
+        self._values = frozenset(kept - {""})
+        self._known = KnownValues()
+        for value in self._values:
+            self._known.add(value)
+
+    def __bool__(self) -> bool:
+        return bool(self._values)
+
+    def has(self, text: str) -> bool:
+        """Return whether a text has a value in any form."""
+        return bool(self._values) and self.cleaned(text) != text
+
+    def cleaned(self, text: str) -> str:
+        """Return a text without the values."""
+        if not self._values or not text:
+            return text
+        parts = self._known.replace(text).split(MARK)
+        if any(value in part for part in parts for value in self._values):
+            return WITHHELD
+        # A message that is too long was cut in its middle, and a value with it.
+        before, *after = text.split(_CUT)
+        for part in after:
+            if self._is_part(before[-_BESIDE:]) or self._is_part(part[:_BESIDE]):
+                return WITHHELD
+            before = part
+        return MARK.join(parts)
+
+    def _is_part(self, text: str) -> bool:
+        return bool(text) and any(text in form for form in (*self._values, *self._known.forms()))
 
 
 def _forms_of(value: str) -> Iterator[str]:

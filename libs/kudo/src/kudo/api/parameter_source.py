@@ -81,3 +81,8 @@ class SourceRecord(ApiModel):
     resource_version: str | None = Field(
         None, description="Its resourceVersion: another one shows that it has changed since."
     )
+    began_with: str | None = Field(
+        None,
+        description="The digest of the value that the run began with, if it leaves that to another "
+        "plan to bring into force.",
+    )

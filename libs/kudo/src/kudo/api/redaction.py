@@ -123,18 +123,19 @@ class ErrorText:
     causes: tuple[Cause, ...]
 
 
-def redacted(words: ErrorText, about: JsonObject) -> ErrorText:
+def redacted(words: ErrorText, about: JsonObject, *, confidential: bool = False) -> ErrorText:
     """Return the redacted error of a rejected request.
 
     Args:
         words: What the API server says.
         about: The object as it was sent. Where none was sent, as by a deletion, apiVersion and kind
             alone.
+        confidential: Whether it may have the value of a secret parameter, whatever its kind.
 
     Returns:
         The words as they are, or of a Secret names of fields and what is wrong with them.
     """
-    if not is_secret(about):
+    if not confidential and not is_secret(about):
         return words
     causes = tuple(_causes(words))
     return ErrorText(_message(words.message, causes, about), causes)
@@ -151,7 +152,8 @@ def _message(message: str, causes: tuple[Cause, ...], sent: JsonObject) -> str:
     if phrase := _PHRASES.match(message[:_READ]):
         return f"{phrase[0]}; {_LEFT_OUT}" if _by_admission(message) else phrase[0]
     faults = ", ".join(f"{cause.field}: {cause.message}" for cause in causes)
-    return f"Secret is invalid: {faults}" if faults else _LEFT_OUT
+    kind = _shown(str(sent.get("kind") or "the object"))
+    return f"{kind} is invalid: {faults}" if faults else _LEFT_OUT
 
 
 def _causes(words: ErrorText) -> Iterator[Cause]:

@@ -15,6 +15,7 @@ Only what the original counts is counted: imagePullSecrets, and volumes of a Con
 import base64
 import binascii
 import hashlib
+import hmac
 import json
 import re
 import sys
@@ -75,6 +76,20 @@ def content_digest(obj: JsonObject) -> bytes:
         return MISSING
     text = dump({"object": _canonical(obj, metadata)}, limits=_UNLIMITED)
     return hashlib.md5(text.encode(), usedforsecurity=False).digest()
+
+
+def keyed_digest(digest: bytes, key: bytes) -> bytes:
+    """Return what stands for a content that may have the value of a secret parameter.
+
+    Whoever may read pods reads the hash, and could guess a short value from a digest without a key.
+
+    Args:
+        digest: Of `content_digest`; `MISSING` stays what it is.
+        key: Of the installation.
+    """
+    if digest == MISSING:
+        return MISSING
+    return hmac.digest(key, b"kudo.dev/dependency-content\n" + digest, "sha256")[: len(MISSING)]
 
 
 def digest_text(digest: bytes) -> str:

@@ -56,7 +56,7 @@ _LONGEST: Final = 700
 """Characters. The API server quotes whole objects between the name of a field and the reason."""
 
 
-def error_text(error: Refusal, about: Resource | JsonObject) -> str:
+def error_text(error: Refusal, about: Resource | JsonObject, *, confidential: bool = False) -> str:
     """Return the text of an error without secrets; of a long one the beginning and the end.
 
     The end contains the reason.
@@ -64,14 +64,18 @@ def error_text(error: Refusal, about: Resource | JsonObject) -> str:
     Args:
         error: The error.
         about: The object as it was sent; if none was sent, its kind.
+        confidential: Whether the object may have the value of a secret parameter.
     """
-    return abridged(str(without_secrets(error, about)), _LONGEST)
+    return abridged(str(without_secrets(error, about, confidential=confidential)), _LONGEST)
 
 
-def without_secrets(error: Refusal, about: Resource | JsonObject) -> Refusal:
+def without_secrets(
+    error: Refusal, about: Resource | JsonObject, *, confidential: bool = False
+) -> Refusal:
     """Return an error that may be reported: if it is about a Secret, it quotes nothing of it.
 
-    The error of a lost connection contains nothing of the object that was sent.
+    Nor does one about what is confidential. The error of a lost connection contains nothing of the
+    object that was sent.
     """
     if isinstance(error, ConnectionLost):
         return error
@@ -79,7 +83,7 @@ def without_secrets(error: Refusal, about: Resource | JsonObject) -> Refusal:
         about = {"apiVersion": about.api_version, "kind": about.kind}
     causes = tuple(Cause(cause.field, cause.message, cause.reason) for cause in error.causes)
     said = ErrorText(error.message, causes)
-    clean = redacted(said, about)
+    clean = redacted(said, about, confidential=confidential)
     if clean is said:
         return error
     details = {"causes": [asdict(cause) for cause in clean.causes]}

@@ -1,11 +1,13 @@
 """Begins runs, or resumes those that another process has begun.
 
 The admission rules are applied again, with nothing read before the run was scheduled. A run that
-breaks one is refused.
+breaks one is refused. One whose parameters take values from Secrets or ConfigMaps that cannot be
+used is held before its first status, and looked at again: it can be cancelled meanwhile.
 """
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Final
 
 from kudo.admission.revalidation import revalidate_scheduled
 from kudo.api import (
@@ -18,25 +20,35 @@ from kudo.plans.execution import (
     adapt,
     finished_tasks,
 )
+from kudo.plans.runs.conditions import SOURCE_REASONS
 from kudo.plans.runs.history import never_ran
-from kudo.plans.runs.last_run import edited_since, run_in_progress
+from kudo.plans.runs.last_run import edited_since, run_in_progress, sources_changed
 from kudo.plans.runs.plan_choice import active_run
-from kudo.plans.runs.status import begun, running
+from kudo.plans.runs.status import begun, running, waiting_for_source
 from kudo_reconciler.common.clock import loop_seconds
 from kudo_reconciler.common.errors import Outdated
 from kudo_reconciler.common.keys import Key, key_of
 from kudo_reconciler.controller.context import (
     AGAIN_SECONDS,
+    READ_SOURCES,
     ReconcileContext,
     Result,
     finalizers,
 )
 from kudo_reconciler.controller.ending import Ending
 from kudo_reconciler.controller.job_ends import end_jobs, has_jobs
+from kudo_reconciler.controller.parameter_sources import ParameterSources
+from kudo_reconciler.execution.run_values import NO_VALUES, RunValues
 from kudo_reconciler.execution.task_context import Memories, RunMemory
 from kudo_reconciler.tenancy.accounts import Accounts
 
 log = logging.getLogger(__name__)
+
+_HELD_SECONDS: Final = 2.0
+_LONGEST_HELD_SECONDS: Final = 30.0
+"""Nothing tells that a Secret was created, since none is watched. Each wait is twice as long as
+the one before."""
+_MOST_PROBLEMS: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +57,21 @@ class Beginning:
 
     Attributes:
         recheck: Seconds after which everything about a waiting run is read live again.
+        held: How often the values of a run that is held were read, by Instance, after its uid.
     """
 
     context: ReconcileContext
     ending: Ending
     memories: Memories
     accounts: Accounts
+    sources: ParameterSources
     recheck: float
+    held: dict[Key, tuple[str, int]] = field(default_factory=dict)
+
+    async def forget(self, key: Key) -> None:
+        """Forget the values of a run that is held, or has not begun."""
+        self.held.pop(key, None)
+        await self.context.operations.forget(key, READ_SOURCES)
 
     async def start_or_resume(
         self, key: Key, instance: Instance
@@ -87,6 +107,13 @@ class Beginning:
         edited = edited_since(live, version) if memory is None else None
         if edited is not None:
             return await self._end_edited(live, version, edited)
+        account = await self.accounts.name_of(live) if memory is None else memory.account
+        values = NO_VALUES if memory is None else memory.values
+        if memory is None or values is None:
+            read = await self._values(key, live, version, account)
+            if isinstance(read, Result):
+                return read
+            values = read
         await self._end_replaced_jobs(key, live, version)
         # Its end event is written first: the status that is stored next replaces the record of it.
         if self.tell_replaced(key, live):
@@ -94,14 +121,59 @@ class Beginning:
         # Before anything is applied: without the finalizer, a deletion of the Instance would leave
         # what the cleanup plan has to delete.
         live = await self._with_finalizer(live, version)
-        account = await self.accounts.name_of(live) if memory is None else memory.account
         self.announce(key, live)
         # A process that died between the end of a run and its clear may have left pods of that run.
         await self.context.pipe_pods.sweep(live, keep=live.scheduled.uid or "")
         if memory is None:
             memory = self.memories[key] = self.memory(live, version, account)
+        memory.values = values
         # The memory of this uid is kept even if storing the first status conflicted.
         return live, memory.version
+
+    async def _values(
+        self, key: Key, instance: Instance, version: OperatorVersion, account: str | None
+    ) -> RunValues | Result:
+        """Read the values that the run takes from Secrets and ConfigMaps.
+
+        Returns:
+            The values; the result of the reconcile if the run is held for want of one, or ends
+            since another process began it with other ones.
+
+        Raises:
+            StillGoing: they are being read.
+            KubeError: a request failed.
+        """
+        if not instance.sources:
+            return NO_VALUES
+        plan, uid = instance.scheduled.plan_name or "", instance.scheduled.uid or ""
+        before, tries = self.held.get(key, ("", 0))
+        tries = tries if before == uid else 0
+        token = uid, instance.metadata.resource_version, version.metadata.resource_version, tries
+        values = await self.context.operations.result(
+            key, READ_SOURCES, token, lambda: self.sources.read(instance, version, account)
+        )
+        problems = tuple(values.missing.values())
+        # A cleanup never waits. And where nobody may be acted as, each task says so by itself.
+        if problems and plan != PLAN_CLEANUP and problems[0].reason in SOURCE_REASONS:
+            self.held[key] = uid, tries + 1
+            return await self._hold(instance, problems, tries)
+        self.held.pop(key, None)
+        changed = sources_changed(instance, values.sources)
+        if changed is not None:
+            return await self._end_edited(instance, version, changed)
+        return values
+
+    async def _hold(self, instance: Instance, problems: tuple[Problem, ...], tries: int) -> Result:
+        """Tell why the run does not begin; it is looked at again."""
+        uid, reason = instance.scheduled.uid or "", problems[0].reason
+        text = "; ".join(dict.fromkeys(problem.message for problem in problems[:_MOST_PROBLEMS]))
+        if len(problems) > _MOST_PROBLEMS:
+            text = f"{text}; and {len(problems) - _MOST_PROBLEMS} more"
+        self.context.events.warning(instance, uid, reason, text)
+        status = waiting_for_source(instance, reason, text, self.context.now())
+        await self.context.instances.write_status(instance, status)
+        wait = min(_HELD_SECONDS * 2 ** min(tries, 10), _LONGEST_HELD_SECONDS)
+        return Result("waiting", requeue_after=wait)
 
     def memory_of(self, instance: Instance) -> RunMemory | None:
         """Return the memory of the scheduled run, if this process has started it."""

@@ -90,6 +90,7 @@ AGAIN_SECONDS = 0.05
 OUR_FINALIZERS = frozenset({FINALIZER_CLEANUP, FINALIZER_CLUSTER_RESOURCES})
 READ_VALUES, FIND_CHILDREN, FIND_ORPHANS = "values", "children", "orphans"
 END_JOBS = "jobs"
+READ_SOURCES = "sources"
 """Names of operations, of which an Instance has one each at a time."""
 
 

@@ -22,7 +22,7 @@ from kudo.plans.execution import (
     limits_of,
     status_of,
 )
-from kudo.plans.runs.last_run import run_in_progress
+from kudo.plans.runs.last_run import NO_SOURCES, run_in_progress
 from kudo.plans.runs.plan_choice import has_uid_of_another_plan
 from kudo.plans.runs.retries import is_honoured
 from kudo.plans.runs.status import begun, held_up, with_entry
@@ -43,6 +43,7 @@ from kudo_reconciler.controller.ending import Ending
 from kudo_reconciler.controller.idle import Idle
 from kudo_reconciler.controller.job_ends import has_jobs
 from kudo_reconciler.controller.leftovers import Leftovers
+from kudo_reconciler.controller.parameter_sources import ParameterSources
 from kudo_reconciler.events.queue import Severity
 from kudo_reconciler.execution.run import PlanRunner, Run, StatusWriter
 from kudo_reconciler.execution.task_context import Memories, RunMemory
@@ -77,15 +78,17 @@ class Scheduled:
         runner: PlanRunner,
         idle: Idle,
         leftovers: Leftovers,
+        sources: ParameterSources,
         recheck: float,
     ) -> "Scheduled":
         memories: Memories = {}
         ending = Ending(context, runner, idle, memories, leftovers)
-        beginning = Beginning(context, ending, memories, runner.accounts, recheck)
+        beginning = Beginning(context, ending, memories, runner.accounts, sources, recheck)
         return cls(context, runner, beginning, ending, memories, recheck)
 
     async def forget(self, key: Key) -> None:
         """Forget the run of an Instance; if it has not ended, it was removed from the spec."""
+        await self.beginning.forget(key)
         memory = self.memories.pop(key, None)
         if memory is not None:
             await self.context.operations.forget(key, FIND_ORPHANS)
@@ -184,7 +187,8 @@ class Scheduled:
             memory.account = await self.runner.accounts.name_of(as_begun)
         fault = next(iter(memory.faults.values()), "")
         account = recordable(memory.account)
-        status = begun(as_begun, version, self.context.now(), account, fault=fault)
+        sources = NO_SOURCES if memory.values is None else memory.values.sources
+        status = begun(as_begun, version, self.context.now(), account, fault=fault, sources=sources)
         if status.suspended_at != instance.status.suspended_at:
             # What a pause held up is stored before anything is sent; and once the pause is stored,
             # nothing is in flight any more.
@@ -281,6 +285,8 @@ class Scheduled:
     def _tell(
         self, instance: Instance, memory: RunMemory, severity: Severity, reason: str, message: str
     ) -> None:
+        if memory.values is not None:
+            message = memory.values.confidential.cleaned(message)
         if (reason, message) not in memory.reported:
             memory.reported.add((reason, message))
             self.context.events.note(identity(instance), memory.uid, severity, reason, message)
@@ -299,6 +305,7 @@ class Scheduled:
     # Cancel
 
     async def _cancel(self, key: Key, instance: Instance, version: OperatorVersion) -> Result:
+        await self.beginning.forget(key)
         if key in self.memories:
             # Nothing may be sent for the run after its end is stored.
             await self.context.operations.forget(key, FIND_ORPHANS)

@@ -30,6 +30,7 @@ from kudo.tasks.usage import kinds_named
 from kudo_reconciler.common.concurrency import paced
 from kudo_reconciler.common.errors import described
 from kudo_reconciler.execution.rendering import Renderer
+from kudo_reconciler.execution.run_values import NO_VALUES
 from kudo_reconciler.execution.task_context import RenderContext, RunMemory
 from kudo_reconciler.objects.resolver import Resolver
 from kudo_reconciler.objects.run_context import place_of
@@ -171,5 +172,13 @@ def _task_contexts(
                 if task is None:
                     raise FatalTaskError("UnknownTaskName", f"missing task {path}")
                 yield RenderContext(
-                    instance, version, memory.uid, path, step, task, renderer, outputs=None
+                    instance,
+                    version,
+                    memory.uid,
+                    path,
+                    step,
+                    task,
+                    renderer,
+                    outputs=None,
+                    values=memory.values or NO_VALUES,
                 )

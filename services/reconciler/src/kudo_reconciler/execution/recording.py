@@ -41,20 +41,18 @@ class Entries:
     key: bytes | None = None
 
     async def of(
-        self, objects: Iterable[tuple[Manifest, Resource]], namespace: str, plan: str, task: str
+        self, objects: Iterable[tuple[Manifest, Resource]], context: RenderContext
     ) -> Sequence[Entry]:
         """Return the entries of objects, in their order.
 
         Args:
             objects: As the templates give them, and their kinds.
-            namespace: Of the Instance.
-            plan: The plan that applies them.
-            task: Its task.
+            context: Of the task that applies them.
 
         Raises:
             FatalTaskError: a template names an Inventory.
         """
-        made = []
+        made, namespace, path = [], context.tenant, context.path
         for manifest, resource in objects:
             if (resource.group, resource.kind) == (names.GROUP, INVENTORIES.kind):
                 # Also when it is rendered before its turn: it would write a record.
@@ -63,14 +61,17 @@ class Entries:
             place = place_of(resource, namespace, str(manifest.object["metadata"]["name"]))
             metadata = manifest.object["metadata"]
             # Of an object that is only created, nothing but the first rendering counts.
-            digest = "" if is_only_created(metadata) else digest_of(manifest.object, self.key)
+            confidential = context.is_confidential(manifest)
+            digest = ""
+            if not is_only_created(metadata):
+                digest = digest_of(manifest.object, self.key, confidential=confidential)
             made.append(
                 Entry(
                     place,
                     resource.version,
                     resource.plural,
-                    plan,
-                    task,
+                    path.plan,
+                    path.task,
                     digest=digest,
                     retained=is_retained(metadata),
                 )
@@ -165,8 +166,7 @@ class Recording:
     async def _entries(
         self, objects: Iterable[tuple[Manifest, Resource]], context: RenderContext
     ) -> Sequence[Entry]:
-        namespace, path = context.instance.metadata.namespace, context.path
-        return await self.entries.of(objects, namespace, path.plan, path.task)
+        return await self.entries.of(objects, context)
 
     async def _plan(self, own: Sequence[Entry], context: TaskContext) -> Sequence[Entry]:
         """Return the entries of a whole plan, in the order of its tasks.

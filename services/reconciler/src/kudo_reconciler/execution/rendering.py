@@ -11,6 +11,7 @@ worker, or exceeded its limits, are remembered by digest for some time.
 
 import asyncio
 import hashlib
+import secrets
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -34,6 +35,8 @@ _INLINE_TEMPLATES: Final = 20
 _TURN: Final = 64 << 10
 """Bytes of an answer that are decoded before the event loop may run other tasks; about 1 ms."""
 _KEPT: Final = 500
+_KEY: Final = secrets.token_bytes(32)
+"""Of digests of requests, which may have secrets: no dump of this process gives these away."""
 _SHOWN: Final = 200
 """Characters of an expression in a message."""
 _KEPT_SECONDS: Final = 600.0
@@ -195,7 +198,7 @@ class Renderer:
             LimitExceeded: a limit of the worker was exceeded.
             WorkerError: no worker was available.
         """
-        hasher = hashlib.blake2b(job.encode() + b" ", digest_size=16)
+        hasher = hashlib.blake2b(job.encode() + b" ", digest_size=16, key=_KEY)
         hasher.update(payload)
         key = hasher.digest()
         until, answer = self._evaluated.get(key, (0.0, None))
@@ -308,7 +311,7 @@ def _hash(request: Request) -> int:
 
 def _digest(request: Request) -> bytes:
     """Return a digest of everything that a rendering depends on."""
-    hasher = hashlib.blake2b(digest_size=16)
+    hasher = hashlib.blake2b(digest_size=16, key=_KEY)
     for text in _texts(request):
         raw = text.encode("utf-8", "surrogatepass")
         hasher.update(len(raw).to_bytes(8, "big"))

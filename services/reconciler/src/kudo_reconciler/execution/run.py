@@ -50,7 +50,7 @@ from kudo_reconciler.common.errors import REPEATED_FAULTS, Outdated, Superseded
 from kudo_reconciler.common.keys import key_of
 from kudo_reconciler.execution.operations import Operation, Operations
 from kudo_reconciler.execution.rendering import Renderer
-from kudo_reconciler.execution.steps import StepResult, StepRunner, refused
+from kudo_reconciler.execution.steps import StepResult, StepRunner, refused, without_secrets
 from kudo_reconciler.execution.task_context import Progress, RunMemory, StepContext
 from kudo_reconciler.metrics.metrics import Metrics
 from kudo_reconciler.objects.run_context import Tell
@@ -266,7 +266,9 @@ class PlanRunner:
             now=self._now,
             crashed=self.metrics.task_faults.inc,
         )
-        return await self.steps.attempt(step)
+        result = await self.steps.attempt(step)
+        values = run.memory.values
+        return result if values is None else without_secrets(result, values.confidential)
 
     async def _take_results(self, run: Run, progress: Progress) -> set[StepRef]:
         """Record the attempts that have ended; return the steps that continue after that."""

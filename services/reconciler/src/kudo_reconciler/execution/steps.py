@@ -18,6 +18,7 @@ from kubeio.connection.auth import Identity
 from kubeio.errors import Forbidden, InvalidPath, KubeError
 from kubeio.leader_election.elector import NotLeading
 from kudo.api import ExecutionStatus
+from kudo.api.known_secrets import Confidential
 from kudo.api.task_kinds import FatalTaskError, TaskError, TaskPath, TransientTaskError, check_task
 from kudo.objects.api_errors import advice
 from kudo.plans.execution import StepOutcome, TaskOutcome
@@ -203,6 +204,25 @@ class StepRunner:
         message = result.message or None
         outcome = TaskOutcome(name, S.IN_PROGRESS, message, began, awaits=result.awaits)
         return replace(_of_task(outcome, polled=result.polled), look_again=result.look_again)
+
+
+def without_secrets(result: StepResult, confidential: Confidential) -> StepResult:
+    """Return the result of an attempt without values of secret parameters in its texts.
+
+    Templates, kubelets, programs and admission policies may quote them in what they say.
+    """
+    if not confidential:
+        return result
+
+    def cleaned(text: str | None) -> str | None:
+        return None if text is None else confidential.cleaned(text)
+
+    outcome, error = result.outcome, result.failure
+    tasks = tuple(replace(task, message=cleaned(task.message)) for task in outcome.tasks)
+    outcome = replace(outcome, message=cleaned(outcome.message), tasks=tasks)
+    if error is not None:
+        error = FatalTaskError(error.reason, confidential.cleaned(str(error)), limit=error.limit)
+    return replace(result, outcome=outcome, failure=error)
 
 
 def refused(

@@ -1,8 +1,10 @@
 """The context of a step and of a task, the memory of a run, and the result of a task."""
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
+from secrets import token_hex
 from typing import Any, Final, cast
 
 from kubeio.client import Client
@@ -16,6 +18,7 @@ from kudo.api import (
     OperatorVersion,
     Plan,
     PlanStatus,
+    Setting,
     Task,
     bounds,
 )
@@ -30,9 +33,10 @@ from kudo.api.task_kinds import (
 from kudo.jobs import condition
 from kudo.jobs.inputs import Inputs
 from kudo.jobs.render import Output, Request
+from kudo.objects.dependency_hash import live_digest
 from kudo.objects.enrichment import Origin
 from kudo.objects.inventory import record
-from kudo.parameters.template import raw_values
+from kudo.parameters.template import RawParameter, raw_values
 from kudo.parameters.types import is_container
 from kudo.plans.execution import (
     NO_LIMITS,
@@ -48,19 +52,22 @@ from kudo.plans.execution import (
 )
 from kudo.plans.execution.decision import instance_value
 from kudo.tasks.job import RenderedJob
-from kudo.tasks.kudo_operator import Child
+from kudo.tasks.kudo_operator import Child, SecretMark, with_references
 from kudo.tasks.rendering import Manifest, Variables, variables
 from kudo_reconciler.common.keys import Key
 from kudo_reconciler.execution.causes import WaitingObject
 from kudo_reconciler.execution.checked_objects import CheckedObjects
 from kudo_reconciler.execution.operations import Operation
 from kudo_reconciler.execution.rendering import Renderer
+from kudo_reconciler.execution.run_values import NO_VALUES, RunValues
 from kudo_reconciler.metrics.instances import StepTimes
 from kudo_reconciler.objects.run_context import Answer, ObjectKey, Tell
 
 TaskKey = tuple[StepRef, str]
 
 _DIGITS: Final = 16
+_MARK: Final = f"kudosecret{token_hex(8)}"
+"""Begins what stands for secret values in parameter files; letters that nothing has to quote."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +145,7 @@ class RunMemory:
         removed: What Delete tasks, and Toggles that are off, have deleted.
         answers: What is known of the objects that were applied.
         recorded: The objects that the run has put on record.
+        values: What it has read from Secrets and ConfigMaps; None before that.
     """
 
     uid: str
@@ -178,6 +186,7 @@ class RunMemory:
     removed: set[record.Place] = field(default_factory=set)
     answers: dict[record.Place, Answer] = field(default_factory=dict)
     recorded: set[record.Place] = field(default_factory=set)
+    values: RunValues | None = None
 
     def is_of(self, instance: Instance, uid: str) -> bool:
         """Whether this is the memory of that run of that Instance."""
@@ -188,6 +197,7 @@ class RunMemory:
         kept = {
             "operator_version": self.spec.operator_version,
             "parameters": self.spec.parameters,
+            "parameters_from": self.spec.parameters_from,
             "service_account_name": self.spec.service_account_name,
         }
         return instance.model_copy(update={"spec": instance.spec.model_copy(update=kept)})
@@ -205,6 +215,10 @@ class RunMemory:
         Raises:
             FatalTaskError: the outputs of the run would be too large; reason OutputsInvalid.
         """
+        if self.values is not None and any(map(self.values.confidential.has, outputs.values())):
+            # A status has them, which is read by more people than Secrets are.
+            text = f"task {key[1]}: an output has the value of a secret parameter; leave it out"
+            raise FatalTaskError("OutputsInvalid", text)
         others = {} if self.entry is None else sizes_in_entry(self.entry)
         others |= {of: size_of(texts) for of, texts in self.outputs.items()}
         size = sum(others.values()) - others.get(key, 0) + size_of(outputs)
@@ -227,12 +241,20 @@ Memories = dict[Key, RunMemory]
 
 
 def inputs_of(
-    instance: Instance, version: OperatorVersion, outputs: Outputs, scope: Scope
+    instance: Instance,
+    version: OperatorVersion,
+    outputs: Outputs,
+    scope: Scope,
+    values: RunValues = NO_VALUES,
 ) -> Inputs:
-    """Return what all expressions of a step can use; `scope` says which names there are in all."""
-    parameters = raw_values(version.parameters, instance.parameters)
-    values = {"instance": instance_value(instance), "outputs": outputs}
-    return Inputs(values, parameters, scope.hint)
+    """Return what all expressions of a step can use; `scope` says which names there are in all.
+
+    Secret parameters are none of it: what an expression says ends up in statuses.
+    """
+    visible = [parameter for parameter in version.parameters if not parameter.secret]
+    parameters = raw_values(visible, values.of(instance.parameters, secret=False))
+    others = {"instance": instance_value(instance), "outputs": outputs}
+    return Inputs(others, parameters, scope.hint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,7 +301,8 @@ class StepContext:
             FatalTaskError: it cannot be evaluated, or exceeds a limit.
             TransientTaskError: no worker process was available.
         """
-        inputs = inputs_of(self.instance, self.version, self.outputs, CONDITION)
+        values = self.memory.values or NO_VALUES
+        inputs = inputs_of(self.instance, self.version, self.outputs, CONDITION, values)
         request = condition.Request(expression, inputs)
         return await self.renderer.holds(request, self.instance.metadata.namespace)
 
@@ -323,6 +346,7 @@ class StepContext:
             takes_long=self.takes_long,
             renderer=self.renderer,
             outputs=self.outputs,
+            values=self.memory.values or NO_VALUES,
             client=self.client,
             applied=self.applied(name),
             job_uid=self.job_uid(name),
@@ -351,6 +375,7 @@ class RenderContext:
         renderer: Renders the templates of all tenants.
         outputs: The outputs of tasks that its step sees; None where these are not known, so that
             what uses some cannot be rendered.
+        values: What the run has read from Secrets and ConfigMaps.
     """
 
     instance: Instance
@@ -361,6 +386,7 @@ class RenderContext:
     task: Task
     renderer: Renderer
     outputs: Outputs | None
+    values: RunValues = field(default=NO_VALUES, kw_only=True)
 
     @property
     def key(self) -> TaskKey:
@@ -385,7 +411,15 @@ class RenderContext:
         path = replace(self.path, phase=ref.phase, step=ref.step, task=task.name)
         outputs = self.outputs if ref == self.ref else None
         return RenderContext(
-            self.instance, self.version, self.uid, path, ref, task, self.renderer, outputs
+            self.instance,
+            self.version,
+            self.uid,
+            path,
+            ref,
+            task,
+            self.renderer,
+            outputs,
+            values=self.values,
         )
 
     def only_deletes(self) -> bool:
@@ -394,7 +428,7 @@ class RenderContext:
 
     def texts(self) -> dict[str, str | None]:
         """Return the parameters that are strings; maps and arrays, which need parsing, as None."""
-        raw = raw_values(self.version.parameters, self.instance.parameters)
+        raw = raw_values(self.version.parameters, self.values.of(self.instance.parameters))
         return {
             parameter.name: None if is_container(parameter.value_type) else parameter.text or ""
             for parameter in raw
@@ -408,16 +442,40 @@ class RenderContext:
             TransientTaskError: no worker process was available.
         """
         request = self._request("objects", self.task.spec.resources or ())
-        return await self.renderer.objects(request, self.tenant)
+        with self._explaining():
+            return await self.renderer.objects(request, self.tenant)
 
     async def document(self, output: Output, template: str) -> JsonObject:
-        """Render a parameter file or a pod; raises as `manifests` does.
+        """Render the pod of a Pipe task; raises as `manifests` does.
 
         Args:
-            output: `parameters` or `pod`.
+            output: `pod`.
             template: Its name.
         """
-        return await self.renderer.document(self._request(output, (template,)), self.tenant)
+        request = self._request(output, (template,))
+        with self._explaining():
+            return await self.renderer.document(request, self.tenant)
+
+    async def child_settings(self, template: str) -> dict[str, Setting]:
+        """Render a parameter file: what it sets for a child; raises as `manifests` does.
+
+        The child gets references in the place of secret values, which are not even rendered.
+        """
+        references = {source.name: source.reference for source in self.instance.sources}
+        marks = {
+            name: SecretMark(name, f"{_MARK}{number:04d}", references[name])
+            for number, name in enumerate(sorted(self.values.secret & references.keys()))
+        }
+        request, made = self._request("parameters", (template,)), self._variables()
+        if marks:
+            marked = tuple(
+                RawParameter(one.name, None, marks[one.name].text) if one.name in marks else one
+                for one in made.parameters
+            )
+            request = replace(request, variables=replace(made, parameters=marked))
+        with self._explaining():
+            file = await self.renderer.document(request, self.tenant)
+        return with_references(self.task.name, file, marks.values())
 
     async def job(self) -> RenderedJob:
         """Render all texts of a Job task; raises as `manifests` does."""
@@ -428,7 +486,8 @@ class RenderContext:
             task=self.task.name,
             job={} if fields is None else fields.to_wire(),
         )
-        return cast("RenderedJob", await self.renderer.document(request, self.tenant))
+        with self._explaining():
+            return cast("RenderedJob", await self.renderer.document(request, self.tenant))
 
     async def inline_texts(self) -> dict[str, str]:
         """Render the templates in the spec of the task, by their fields; raises as `manifests`."""
@@ -439,15 +498,34 @@ class RenderContext:
         request = Request(
             "texts", tuple(templates), templates, self._variables(), task=self.task.name
         )
-        return await self.renderer.texts(request, self.tenant)
+        with self._explaining():
+            return await self.renderer.texts(request, self.tenant)
 
     def inputs(self, scope: Scope) -> Inputs:
         """Return what the expressions of the task can use besides objects."""
-        return inputs_of(self.instance, self.version, self.outputs or {}, scope)
+        return inputs_of(self.instance, self.version, self.outputs or {}, scope, self.values)
 
-    async def digest(self, obj: JsonObject, *, live: bool) -> bytes:
+    def is_confidential(self, manifest: Manifest) -> bool:
+        """Return whether an object may have the value of a secret parameter."""
+        return self.values.is_confidential(self.version, manifest.template)
+
+    async def digest(self, obj: JsonObject, *, live: bool, confidential: bool = False) -> bytes:
         """Return the digest of the content of a ConfigMap or Secret; see `Renderer.digest`."""
-        return await self.renderer.digest(obj, self.tenant, live=live)
+        digest = await self.renderer.digest(obj, self.tenant, live=live)
+        if live and live_digest(obj["metadata"].get("annotations") or {}) is not None:
+            return digest  # as the run has it that applied the object
+        return self.values.keyed(digest, obj, confidential=confidential)
+
+    @contextmanager
+    def _explaining(self) -> Iterator[None]:
+        """Say of a rendering that fails which value a cleanup lacks."""
+        try:
+            yield
+        except FatalTaskError as error:
+            explained = self.values.explained(error)
+            if explained is error:
+                raise
+            raise explained from error
 
     def _request(self, output: Output, resources: Iterable[str]) -> Request:
         templates: Mapping[str, str] = self.version.spec.templates or {}
@@ -456,7 +534,7 @@ class RenderContext:
         return Request(output, names, texts, self._variables())
 
     def _variables(self) -> Variables:
-        return variables(
+        made = variables(
             self.instance,
             self.version,
             plan=self.path.plan,
@@ -464,6 +542,12 @@ class RenderContext:
             step=self.ref.step,
             outputs=self.outputs,
         )
+        if self.values is NO_VALUES:
+            return made
+        read = raw_values(self.version.parameters, self.values.of(self.instance.parameters))
+        # A template that needs a missing one fails, and `hasKey` says that there is none.
+        left = tuple(one for one in read if one.name not in self.values.missing)
+        return replace(made, parameters=left)
 
 
 @dataclass(frozen=True, slots=True)

@@ -413,7 +413,8 @@ class Applier:
         except ApiError as error:
             # What was applied then may be invalid today. Fields that this apply omits are kept in
             # that case.
-            why = error_text(error, applied)
+            secret = context.is_confidential(desired.manifest)
+            why = error_text(error, applied, confidential=secret)
             log.info(
                 "managed fields not migrated", extra={"object": str(desired.manifest), "why": why}
             )
@@ -493,8 +494,10 @@ class Applier:
         if isinstance(error, NotFound):
             # The namespace or the kind does not exist, or no longer.
             self.discovery.invalidate(desired.resource.api_version)
-        said = without_secrets(error, desired.target)
-        text = f"failed to apply {desired.manifest}: {error_text(error, desired.target)}"
+        secret = context.is_confidential(desired.manifest)
+        said = without_secrets(error, desired.target, confidential=secret)
+        why = error_text(error, desired.target, confidential=secret)
+        text = f"failed to apply {desired.manifest}: {why}"
         if isinstance(said, Conflict) and said.field_managers:
             fields = "; ".join(f"{m}: {', '.join(f)}" for m, f in said.field_managers.items())
             text = f"failed to apply {desired.manifest}: these fields belong to other managers: "

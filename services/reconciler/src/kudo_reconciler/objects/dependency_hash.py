@@ -64,10 +64,15 @@ class DependencyHasher:
             dependency = as_dependency(item)
             if dependency is None:
                 continue
+            secret = context.is_confidential(item.manifest)
             if not item.only_created:
-                digests[dependency] = await context.digest(item.target, live=False)
+                digests[dependency] = await context.digest(
+                    item.target, live=False, confidential=secret
+                )
             elif item.key in stored:
-                digests[dependency] = await context.digest(stored[item.key], live=True)
+                digests[dependency] = await context.digest(
+                    stored[item.key], live=True, confidential=secret
+                )
             # A digest that is computed at once takes up to 16 ms, and there may be many.
             await asyncio.sleep(0)
         return [

@@ -11,6 +11,7 @@ from kubeio.resource import Resource
 from kudo.api import Instance, JsonObject
 from kudo.objects.inventory import record
 from kudo.objects.inventory.record import Place
+from kudo.tasks.rendering import Manifest
 from kudo_reconciler.common.errors import Superseded, Suspended
 from kudo_reconciler.events.queue import Severity
 
@@ -71,12 +72,16 @@ class RunContext(Protocol):
     def recorded(self) -> set[record.Place]:
         """Return the objects that the run has put on record."""
 
-    async def digest(self, obj: JsonObject, *, live: bool) -> bytes:
+    def is_confidential(self, manifest: Manifest) -> bool:
+        """Return whether an object may have the value of a secret parameter."""
+
+    async def digest(self, obj: JsonObject, *, live: bool, confidential: bool = False) -> bytes:
         """Return the 16-byte digest of the content of a ConfigMap or Secret.
 
         Args:
             obj: The object; its kind must be present.
             live: Whether it was read from the cluster.
+            confidential: Whether it may have the value of a secret parameter.
 
         Raises:
             FatalTaskError: it exceeds a limit.

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kudo.admission.review import AdmissionRequest, Review, mutate
-from kudo.api import Instance, JsonObject, OperatorVersion
+from kudo.api import Instance, JsonObject, OperatorVersion, Setting
 from kudo.tasks.kudo_operator import Child, ChildUpdate, next_update
 
 OLD, NEW = ("ns", "op-1"), ("ns", "op-2")
@@ -24,7 +24,7 @@ class Stored:
     """The child in the cluster, and which of its parameters we have set."""
 
     version: tuple[str, str]
-    parameters: Mapping[str, str]
+    parameters: Mapping[str, Setting]
     owned: frozenset[str]
 
     @property

@@ -22,6 +22,15 @@ PLAN_IN_FATAL_ERROR = "PlanInFatalError"
 INSTANCE_DELETING = "InstanceDeleting"
 SUSPENDED = "Suspended"
 INTERNAL_ERROR = "InternalError"
+SOURCE_MISSING = "ParameterSourceMissing"
+SOURCE_FORBIDDEN = "ParameterSourceForbidden"
+SOURCE_UNUSABLE = "ParameterSourceUnusable"
+SOURCE_KEY = "DigestKeyMissing"
+NO_ACCOUNT = "ServiceAccountNotFound"
+SOURCE_REASONS = frozenset(
+    {SOURCE_MISSING, SOURCE_FORBIDDEN, SOURCE_UNUSABLE, SOURCE_KEY, NO_ACCOUNT}
+)
+"""Why a run does not begin: what its parameters take their values from cannot be used."""
 
 _READY_BY_REASON = {
     RESOURCES_READY: "True",
@@ -40,6 +49,7 @@ _NOT_STALLED = frozenset(
         SUSPENDED,
     }
 )
+_OF_RUNS = frozenset({PLAN_IN_PROGRESS, SUSPENDED, INTERNAL_ERROR}) | SOURCE_REASONS
 _OURS = frozenset({READY, RECONCILING, STALLED})
 _MAX_MESSAGE = 32768
 """What the schema of conditions in Kubernetes allows; a longer one would fail the whole write."""
@@ -100,11 +110,13 @@ def _desired(
         yield RECONCILING, "True", *ready
     elif situation.running is not None:
         text = f"plan {situation.running} is running"
+        if ready is not None and ready[0] in SOURCE_REASONS:
+            text = f"plan {situation.running} waits: {ready[0]}"
         yield RECONCILING, "True", PLAN_IN_PROGRESS, text
         # A plan such as a backup leaves Ready as it is, unless Ready is missing or speaks of a plan
         # that was replaced, held up or kept failing.
         old = find(conditions, READY)
-        says_nothing = old is None or old.reason in {PLAN_IN_PROGRESS, SUSPENDED, INTERNAL_ERROR}
+        says_nothing = old is None or old.reason in _OF_RUNS
         if ready is None and says_nothing:
             ready = PLAN_IN_PROGRESS, text
     if ready is not None:

@@ -11,6 +11,7 @@ Beside it stands the cause of the run, and the OperatorVersion that the Instance
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from kudo.api import (
     Cause,
@@ -21,6 +22,7 @@ from kudo.api import (
     OperatorVersion,
     PlanExecution,
     PlanStatus,
+    SourceRecord,
     bounds,
 )
 from kudo.api.fingerprints import fingerprint_of_object, fingerprints
@@ -51,17 +53,42 @@ class Differences:
     parameters: tuple[str, ...] = ()
 
 
-def record_of(instance: Instance, version: OperatorVersion, account: str | None = None) -> LastRun:
+class Sources(NamedTuple):
+    """What a run has read for parameters, by their names.
+
+    Attributes:
+        secrets: Of secret parameters, with digests that have a key.
+        config_maps: Of the others.
+    """
+
+    secrets: Mapping[str, SourceRecord]
+    config_maps: Mapping[str, SourceRecord]
+
+
+NO_SOURCES = Sources({}, {})
+
+
+def record_of(
+    instance: Instance,
+    version: OperatorVersion,
+    account: str | None = None,
+    sources: Sources = NO_SOURCES,
+) -> LastRun:
     """Return the record of the scheduled run of an Instance, which begins with a version.
 
     Args:
         instance: The Instance.
         version: The OperatorVersion.
         account: The account that the run acts as; None for the reconciler.
+        sources: What it has read for parameters.
     """
     last, now = instance.status.last_run, fingerprints(instance.settings)
     before = _parameters(last)
-    pending = _pending(instance, version)
+    pending = _pending(instance, version, changed_parameters(instance))
+    secrets, config_maps = (
+        _records_in_force(instance, version, records, dict(known or {}))
+        for records, known in zip(sources, _sources(last), strict=True)
+    )
     if _takes_version(instance, version):
         namespace, name = instance.operator_version_key
         reference: ObjectReference | None = ObjectReference(namespace=namespace, name=name)
@@ -77,6 +104,8 @@ def record_of(instance: Instance, version: OperatorVersion, account: str | None 
         operator_version_digest=version.digest,
         parameters={name: value for name, value in now.items() if name not in pending} | kept,
         pending_parameters={name: now.get(name, _REMOVED) for name in sorted(pending)} or None,
+        secrets=secrets or None,
+        config_maps=config_maps or None,
         cause=_cause(instance, version, pending),
         configuration=configuration_now(instance, version),
         version="/".join(instance.operator_version_key),
@@ -84,6 +113,60 @@ def record_of(instance: Instance, version: OperatorVersion, account: str | None 
         service_account_name=account,
         labels=_labels(instance, version),
     )
+
+
+def _records_in_force(
+    instance: Instance,
+    version: OperatorVersion,
+    records: Mapping[str, SourceRecord],
+    known: Mapping[str, SourceRecord],
+) -> dict[str, SourceRecord]:
+    """Return records of sources; of a value that the run leaves to another plan the one in force.
+
+    Otherwise a backup after a change of a Secret would hide that nothing has applied it.
+    """
+    changed = {n for n, record in known.items() if n in records and not _same(record, records[n])}
+    left = _pending(instance, version, frozenset(changed))
+    return {
+        name: known[name].model_copy(update={"began_with": record.digest})
+        if name in left
+        else record
+        for name, record in sorted(records.items())
+    }
+
+
+def _same(known: SourceRecord, record: SourceRecord) -> bool:
+    return known.digest == record.digest
+
+
+def _sources(last: LastRun | None) -> Sources:
+    if last is None:
+        return NO_SOURCES
+    return Sources(last.secrets or {}, last.config_maps or {})
+
+
+def sources_changed(instance: Instance, sources: Sources) -> Problem | None:
+    """Return which values the scheduled run did not begin with; None if it began with all of them.
+
+    None as well where the run has no record yet.
+
+    Args:
+        instance: The Instance.
+        sources: What was read for its parameters now.
+    """
+    last = instance.status.last_run
+    if last is None or not is_of(last, instance.scheduled):
+        return None
+    began: dict[str, str] = {}
+    now: dict[str, str] = {}
+    for known, read in zip(_sources(last), sources, strict=True):
+        began |= {name: record.began_with or record.digest for name, record in known.items()}
+        now |= {name: record.digest for name, record in read.items()}
+    names = sorted(_differing(began, now))
+    if not names:
+        return None
+    text = f"the run began with other values of parameters: {listed(names)}"
+    return _edited("ParametersChanged", instance, text, "spec.parametersFrom")
 
 
 def _labels(instance: Instance, version: OperatorVersion) -> Mapping[str, str] | None:
@@ -301,14 +384,15 @@ def _takes_version(instance: Instance, version: OperatorVersion) -> bool:
     return upgraded and plan == plan_for_upgrade(version).plan
 
 
-def _pending(instance: Instance, version: OperatorVersion) -> frozenset[str]:
+def _pending(
+    instance: Instance, version: OperatorVersion, changed: frozenset[str]
+) -> frozenset[str]:
     """Return the changed parameters that the scheduled run does not bring into force.
 
     The next plan that the rules choose for them brings at least one of them into force, so that
     they become fewer with each run.
     """
     plan, last = instance.scheduled.plan_name or "", in_force(instance)
-    changed = changed_parameters(instance)
     if last is not None and version_in_force(last) == instance.operator_version_key:
         return not_in_force_after(version, plan, changed)
     if not _takes_version(instance, version):

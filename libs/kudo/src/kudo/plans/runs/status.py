@@ -22,7 +22,7 @@ from kudo.plans.execution import begin, bounded, bounded_outputs, ensure_entries
 from kudo.plans.runs import conditions
 from kudo.plans.runs.conditions import Situation
 from kudo.plans.runs.history import superseded_by
-from kudo.plans.runs.last_run import record_of
+from kudo.plans.runs.last_run import NO_SOURCES, Sources, record_of
 from kudo.plans.runs.needs import not_in_force
 from kudo.plans.runs.retries import begin_retry
 from kudo.plans.runs.suspension import with_suspension
@@ -38,6 +38,7 @@ def begun(
     account: str | None = None,
     *,
     fault: str = "",
+    sources: Sources = NO_SOURCES,
 ) -> InstanceStatus:
     """Return the status with the scheduled run in progress.
 
@@ -49,6 +50,7 @@ def begun(
         now: RFC 3339.
         account: The account that the run acts as; None for the reconciler.
         fault: The internal error that keeps ending its steps; empty if there is none.
+        sources: What the run has read for parameters.
     """
     name, uid = instance.scheduled.plan_name or "", instance.scheduled.uid or ""
     status = with_suspension(instance, instance.status, now)
@@ -60,7 +62,8 @@ def begun(
         entries[name] = _first_entry(instance.scheduled, version.plans.get(name), last_entry, now)
     if status.last_run is None or status.last_run.uid != uid:
         # Also of a run that KUDO 0.19 began, which has an entry and no record.
-        status = status.model_copy(update={"last_run": record_of(instance, version, account)})
+        last_run = record_of(instance, version, account, sources)
+        status = status.model_copy(update={"last_run": last_run})
         status = with_not_in_force(instance, status, version)
     elif account and not status.last_run.service_account_name:
         # It began as the reconciler, and the mode has changed since.
@@ -102,6 +105,20 @@ def held_up(instance: Instance, now: str) -> InstanceStatus:
     """Return the status of an Instance whose scheduled run does not begin during a pause."""
     status = with_suspension(instance, instance.status, now)
     situation = Situation(None, running=instance.scheduled.plan_name or "", suspended=True)
+    return with_conditions(instance, status, situation, now)
+
+
+def waiting_for_source(instance: Instance, reason: str, text: str, now: str) -> InstanceStatus:
+    """Return the status of an Instance whose scheduled run waits for a Secret or ConfigMap.
+
+    Args:
+        instance: The Instance.
+        reason: One of `conditions.SOURCE_REASONS`, or why there is no account to read it.
+        text: What is missing, and what to do.
+        now: RFC 3339.
+    """
+    status = with_suspension(instance, instance.status, now)
+    situation = Situation((reason, text), running=instance.scheduled.plan_name or "")
     return with_conditions(instance, status, situation, now)
 
 

@@ -12,15 +12,18 @@ admission rules apply to what its parent sends.
 from kudo.tasks.kudo_operator.child import (
     Child,
     Kin,
+    SecretMark,
     VersionKey,
     check_ancestors,
     check_dependencies,
+    check_secrets,
     child_of,
     dependencies_of,
     execution_of,
     kin_of,
     manifest,
     refusal,
+    with_references,
 )
 from kudo.tasks.kudo_operator.updates import (
     ChildUpdate,
@@ -37,9 +40,11 @@ __all__ = [
     "Child",
     "ChildUpdate",
     "Kin",
+    "SecretMark",
     "VersionKey",
     "check_ancestors",
     "check_dependencies",
+    "check_secrets",
     "child_of",
     "dependencies_of",
     "differs",
@@ -53,4 +58,5 @@ __all__ = [
     "owns_account",
     "refusal",
     "restart",
+    "with_references",
 ]

@@ -6,7 +6,19 @@ from enum import Enum
 from typing import NamedTuple
 
 from kubeio.names import is_subdomain
-from kudo.api import Instance, JsonObject, OperatorVersion, Task, names, operator_version_name
+from kudo.api import (
+    Instance,
+    JsonObject,
+    OperatorVersion,
+    ParameterSource,
+    Reference,
+    Setting,
+    Task,
+    names,
+    operator_version_name,
+)
+from kudo.api.known_secrets import Confidential
+from kudo.api.problems import shown_name
 from kudo.api.task_kinds import FatalTaskError
 from kudo.api.task_kinds.kinds import KUDO_OPERATOR
 
@@ -23,7 +35,8 @@ class Child:
         namespace, name: Of the Instance.
         operator: Name of its operator.
         version: Its OperatorVersion.
-        parameters: What the parameter file sets, as Instances store it.
+        parameters: What the parameter file sets: values as Instances store them, and references to
+            those of secret parameters.
         account: `spec.serviceAccountName` of the parent; None if it has none.
     """
 
@@ -32,7 +45,7 @@ class Child:
     name: str
     operator: str
     version: VersionKey
-    parameters: Mapping[str, str]
+    parameters: Mapping[str, Setting]
     account: str | None = None
 
     def __str__(self) -> str:
@@ -40,7 +53,7 @@ class Child:
 
 
 def child_of(
-    task: Task, parent: Instance, version: OperatorVersion, parameters: Mapping[str, str]
+    task: Task, parent: Instance, version: OperatorVersion, parameters: Mapping[str, Setting]
 ) -> Child:
     """Return the child that a task describes.
 
@@ -72,6 +85,69 @@ def child_of(
     )
 
 
+@dataclass(frozen=True, slots=True)
+class SecretMark:
+    """What stands for the value of a secret parameter while a parameter file is rendered.
+
+    Attributes:
+        parameter: Of the parent.
+        text: The mark, which no other text has.
+        reference: Where the value is, which is what the child gets.
+    """
+
+    parameter: str
+    text: str
+    reference: Reference
+
+
+def with_references(
+    task: str, file: Mapping[str, str], marks: Collection[SecretMark]
+) -> dict[str, Setting]:
+    """Return what a parameter file sets, with references in the place of marks.
+
+    Args:
+        task: Name of the task.
+        file: What was rendered with the marks.
+        marks: Those of the secret parameters of the parent.
+
+    Raises:
+        FatalTaskError: a mark is a part of a value; TaskRenderingError.
+    """
+    references = {mark.text: mark.reference for mark in marks}
+    settings: dict[str, Setting] = {}
+    for name, text in file.items():
+        settings[name] = references.get(text, text)
+        if text in references:
+            continue
+        inside = [mark.parameter for mark in marks if Confidential([mark.text]).has(text)]
+        if inside:
+            raise FatalTaskError(
+                "TaskRenderingError",
+                f'task {task}: in the parameter file, "{shown_name(name)}" has the value of the '
+                f"secret parameter {shown_name(inside[0])} as a part of a text; children get "
+                "references to Secrets, never values: set it to the whole value",
+            )
+    return settings
+
+
+def check_secrets(child: Child, after: OperatorVersion) -> None:
+    """Refuse to give a secret to a parameter of a child that would show it, before it is sent.
+
+    Raises:
+        FatalTaskError: reason TaskEnhancementError.
+    """
+    for name, setting in child.parameters.items():
+        declared = after.parameter(name)
+        if isinstance(setting, str) or declared is None or declared.secret:
+            continue
+        raise FatalTaskError(
+            "TaskEnhancementError",
+            f'{child} gets a secret for its parameter "{shown_name(name)}", which '
+            f"{after.metadata.name} does not declare as secret, so its value would be shown; have "
+            "it declare secret: true",
+        )
+
+
 def version_of(task: Task, version: OperatorVersion) -> VersionKey:
     """Return the OperatorVersion that a KudoOperator task of a version refers to."""
     spec = task.spec
@@ -82,7 +158,7 @@ def version_of(task: Task, version: OperatorVersion) -> VersionKey:
 
 
 def manifest(
-    child: Child, parent: Instance, uid: str, version: VersionKey, parameters: Mapping[str, str]
+    child: Child, parent: Instance, uid: str, version: VersionKey, parameters: Mapping[str, Setting]
 ) -> JsonObject:
     """Return the Instance to apply.
 
@@ -99,8 +175,16 @@ def manifest(
     if namespace != child.namespace:
         reference["namespace"] = namespace
     spec: JsonObject = {"operatorVersion": reference}
-    if parameters:
-        spec["parameters"] = dict(parameters)
+    values = {name: text for name, text in parameters.items() if isinstance(text, str)}
+    if values:
+        spec["parameters"] = values
+    sources = [
+        ParameterSource.of(name, reference).to_wire()
+        for name, reference in parameters.items()
+        if not isinstance(reference, str)
+    ]
+    if sources:
+        spec["parametersFrom"] = sources
     if child.account:
         spec["serviceAccountName"] = child.account
     return {

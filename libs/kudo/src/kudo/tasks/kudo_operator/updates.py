@@ -19,7 +19,9 @@ import uuid
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from kudo.api import Instance, JsonObject, OperatorVersion, names, new_run
+import orjson
+
+from kudo.api import Instance, JsonObject, OperatorVersion, Setting, names, new_run
 from kudo.api.task_kinds import FatalTaskError
 from kudo.objects.managed_fields import Writer, entries_of, united, writer_of
 from kudo.tasks.kudo_operator.child import Child, VersionKey
@@ -39,7 +41,7 @@ class ChildUpdate:
     """
 
     version: VersionKey
-    parameters: Mapping[str, str]
+    parameters: Mapping[str, Setting]
     last: bool
 
 
@@ -76,7 +78,7 @@ def next_update(
             f"{after.metadata.name} no longer declares it; remove it from the file",
         )
     settled = _becoming_immutable(child, existing, before, after)
-    ours = {name: existing.parameters[name] for name in owned if name in existing.parameters}
+    ours = {name: existing.settings[name] for name in owned if name in existing.settings}
     if settled:
         return ChildUpdate(existing.operator_version_key, {**ours, **settled}, last=False)
     kept = {
@@ -91,14 +93,14 @@ def next_update(
 
 def _becoming_immutable(
     child: Child, existing: Instance, before: OperatorVersion | None, after: OperatorVersion
-) -> dict[str, str]:
+) -> dict[str, Setting]:
     """Return new values of parameters that cannot be changed once the new version is in force."""
     if before is None:
         return {}
     return {
         name: value
         for name, value in child.parameters.items()
-        if existing.parameters.get(name) != value
+        if existing.settings.get(name) != value
         and (old := before.parameter(name)) is not None
         and (new := after.parameter(name)) is not None
         and new.immutable
@@ -116,7 +118,7 @@ def differs(existing: Instance, update: ChildUpdate, owned: Collection[str]) -> 
     """
     return (
         existing.operator_version_key != update.version
-        or any(existing.parameters.get(n) != v for n, v in update.parameters.items())
+        or any(existing.settings.get(n) != v for n, v in update.parameters.items())
         or not set(owned) <= update.parameters.keys()
     )
 
@@ -152,16 +154,16 @@ def restart(existing: JsonObject, plan: str, execution: str) -> JsonObject:
 
 _ORIGINAL = Writer("manager", "Update", "")
 _OURS = Writer(names.FIELD_MANAGER, "Apply", "")
-_VERSION, _PARAMETERS = "f:operatorVersion", "f:parameters"
+_VERSION, _PARAMETERS, _SOURCES = "f:operatorVersion", "f:parameters", "f:parametersFrom"
 
 
 def owned_parameters(metadata: JsonObject) -> frozenset[str]:
-    """Return the names of the parameters that we have applied."""
+    """Return the names of the parameters that we have applied, as values or as references."""
+    specs = [_mapping(fields, "f:spec") for fields in _fields_of(metadata, _OURS)]
+    values = [key for spec in specs for key in _mapping(spec, _PARAMETERS) if key[:2] == "f:"]
+    sources = [key for spec in specs for key in _mapping(spec, _SOURCES) if key[:2] == "k:"]
     return frozenset(
-        key.removeprefix("f:")
-        for fields in _fields_of(metadata, _OURS)
-        for key in _mapping(_mapping(fields, "f:spec"), _PARAMETERS)
-        if key.startswith("f:")
+        [*(key[2:] for key in values), *(str(orjson.loads(key[2:])["name"]) for key in sources)]
     )
 
 

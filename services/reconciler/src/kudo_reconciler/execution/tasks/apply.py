@@ -3,8 +3,8 @@
 A task that waits has a digest of each object that it has applied in its status: the memory of a run
 that outlives the process. After a restart an object whose digest is the same now is not sent again:
 it is of this run, unchanged since, and would be sent as it was. The status may be read by those who
-may not read Secrets, and a short password could be guessed from a digest. So a Secret has none, and
-is sent again.
+may not read Secrets, and a short password could be guessed from a digest. So a Secret has none, nor
+what may have the value of a secret parameter, and is sent again.
 """
 
 import asyncio
@@ -257,7 +257,8 @@ class ApplyTask:
                     applied = await self._unchanged(obj, digests[number], context)
                 if applied is None:
                     applied = await self.applier.apply(obj, context)
-                    digests.applied(number, applied, obj.target)
+                    if not context.is_confidential(obj.manifest):
+                        digests.applied(number, applied, obj.target)
                 remember_applied(applied, obj.resource, context)
                 uid = applied["metadata"]["uid"]
                 items.append(AppliedObject(obj.resource, obj.namespace, obj.name, uid))

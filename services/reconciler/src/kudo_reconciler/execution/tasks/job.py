@@ -255,7 +255,9 @@ class JobTask:
             except AlreadyExists:
                 return await self._existing(context)
             except (ApiError, ConnectionLost) as error:
-                text = f"failed to create job {named.job}: {error_text(error, target)}"
+                # Any of its texts may use a secret parameter.
+                why = error_text(error, target, confidential=bool(context.values.secret))
+                text = f"failed to create job {named.job}: {why}"
                 raise task_error("JobTaskError", text, error) from error
             write.answered(created, after=None)
         return created

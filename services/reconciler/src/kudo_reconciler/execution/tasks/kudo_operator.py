@@ -93,8 +93,8 @@ class ChildTask:
         if remembered is not None:
             return remembered
         name = context.task.spec.parameter_file
-        file = await context.document("parameters", name) if name else {}
-        child = children.child_of(context.task, context.instance, context.version, file)
+        settings = await context.child_settings(name) if name else {}
+        child = children.child_of(context.task, context.instance, context.version, settings)
         children.check_ancestors(
             child, context.instance, lambda *key: self.instances.cached(Key(*key))
         )
@@ -119,6 +119,7 @@ class ChildTask:
         tree = await self.versions.tree(context.version, context.path.plan)
         after = tree[child.version]
         assert after is not None
+        children.check_secrets(child, after)
         for _ in range(_ATTEMPTS):
             seen = await self.instances.read(
                 Key(child.namespace, child.name), client=context.client
