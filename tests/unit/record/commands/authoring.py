@@ -76,10 +76,12 @@ ADD_TEMPLATE: Cases = (
     _writes("package add template page --task app --folder teapot", "teapot/templates/page.yaml"),
     _writes("package add template pot --folder teapot", modes=_ONCE),
 )
+EXAMPLES = ("first-operator", "galera", "lifecycle/v1", "lifecycle/v2", "parent-child", "pipe-page")
 RENDER: Cases = (
     "package render",
     "package render teapot -p TEA=mint",
     "package render examples/first-operator",
+    _once("package render examples/lifecycle/v2 --plan repair", most=90),
     _once("package render teapot -p TEA=mint -o yaml"),
     _once("package render teapot -p TEA=mint -o json"),
     _once("package render teapot"),
@@ -89,7 +91,12 @@ RENDER: Cases = (
     _once("package render unreadable"),
     _once("package render absent"),
 )
-DOCS: Cases = ("package docs teapot", "package docs absent", "package docs unreadable")
+DOCS: Cases = (
+    "package docs teapot",
+    _once("package docs examples/lifecycle/v2"),
+    "package docs absent",
+    "package docs unreadable",
+)
 CREATE: Cases = (
     "package create",
     _writes("package create teapot"),
@@ -124,8 +131,7 @@ LIST_PARAMETERS: Cases = (
 VERIFY: Cases = (
     "package verify",
     "package verify teapot",
-    *(_once(f"package verify examples/{name}")
-      for name in ("first-operator", "galera", "lifecycle/v1", "parent-child", "pipe-page")),
+    *(_once(f"package verify examples/{name}") for name in EXAMPLES),
     "package verify mistaken",
     "package verify unreadable",
     "package verify empty",

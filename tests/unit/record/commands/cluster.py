@@ -30,6 +30,7 @@ RBAC: Cases = (
     "rbac",
     "rbac --instance idle",
     "rbac ./teapot -p TEA=mint",
+    _once("rbac ./examples/lifecycle/v2", most=70),
     _once("rbac ./teapot -p TEA=mint -o yaml"),
     _once("rbac --namespace ns"),
     "rbac --instance idle --check",
