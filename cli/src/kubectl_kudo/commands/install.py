@@ -58,6 +58,7 @@ from kubectl_kudo.session.writes import dry_run_mode
 from kubeio.errors import ConfigError, ConnectionLost
 from kudo.packages.location import Located
 from kudo.packages.resolution import Resolution
+from kudo.parameters.settings import Settings, with_settings
 
 
 def run(args: Args) -> None:
@@ -204,7 +205,7 @@ def install_package(args: Args) -> None:
         try_install(args, located, values)
 
 
-async def install(session: Session, args: Args, located: Located, values: dict[str, str]) -> None:
+async def install(session: Session, args: Args, located: Located, values: Settings) -> None:
     """Check everything, create what is missing and, if wanted, wait for the deployment."""
     resolution = await with_dependencies(session, args, located)
     install_set = install_set_of(resolution, session.namespace)
@@ -263,12 +264,11 @@ async def _giving_to_existing(
     args: Args,
     install_set: InstallSet,
     before: JsonObject,
-    values: dict[str, str],
+    values: Settings,
 ) -> Giving | None:
     """Return what gives the account of an Instance that exists what this version needs, tried."""
     version = install_set.root.operator_version
-    spec = before["spec"]
-    wire = {**before, "spec": {**spec, "parameters": {**(spec.get("parameters") or {}), **values}}}
+    wire = {**before, "spec": with_settings(before["spec"], values)}
     giving = await giving_of(session, args, version, wire, versions_of(install_set))
     if giving is not None:
         await giving.check()
@@ -281,7 +281,7 @@ async def _namespace(
     resolution: Resolution,
     install_set: InstallSet,
     instance: JsonObject | None,
-    values: dict[str, str],
+    values: Settings,
 ) -> JsonObject | None:
     """Return the Namespace to create; None if it exists."""
     if not args.create_namespace:

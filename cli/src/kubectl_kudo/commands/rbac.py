@@ -35,6 +35,7 @@ from kubeio.errors import ConfigError, ConnectionLost
 from kudo.admission.tenancy import DEFAULT_ACCOUNT, is_reserved
 from kudo.api import Instance
 from kudo.packages.location import Located
+from kudo.parameters.settings import Settings
 from kudo.permissions.model import Rights
 from kudo.permissions.rights import escalations
 
@@ -166,9 +167,7 @@ def print_for_package(args: Args) -> None:
         _without_cluster(args, located, values)
 
 
-async def _for_package(
-    session: Session, args: Args, located: Located, values: dict[str, str]
-) -> None:
+async def _for_package(session: Session, args: Args, located: Located, values: Settings) -> None:
     resolution = await with_dependencies(session, args, located)
     install_set = install_set_of(resolution, session.namespace)
     instance = _instance(args, install_set, values)
@@ -178,7 +177,7 @@ async def _for_package(
     _print(args, Owner(session.namespace, instance.metadata.name, account), rights)
 
 
-def _without_cluster(args: Args, located: Located, values: dict[str, str]) -> None:
+def _without_cluster(args: Args, located: Located, values: Settings) -> None:
     resolution = asyncio.run(resolve_names(located, no_cluster, args))
     namespace = namespace_of(args)
     install_set = install_set_of(resolution, namespace)
@@ -189,7 +188,7 @@ def _without_cluster(args: Args, located: Located, values: dict[str, str]) -> No
     _print(args, Owner(namespace, instance.metadata.name, account), rights)
 
 
-def _instance(args: Args, install_set: InstallSet, values: dict[str, str]) -> Instance:
+def _instance(args: Args, install_set: InstallSet, values: Settings) -> Instance:
     return Instance.from_wire(checked_instance(install_set, args.instance_name, values))
 
 

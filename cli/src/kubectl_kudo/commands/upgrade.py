@@ -21,6 +21,7 @@ from kubectl_kudo.session.errors import UsageError
 from kubectl_kudo.session.session import Session, in_session
 from kubectl_kudo.session.values import given_values
 from kudo.packages.location import Located
+from kudo.parameters.settings import Settings
 
 
 def run(args: Args) -> None:
@@ -88,7 +89,7 @@ COMMAND = Command(
 )
 
 
-async def upgrade(session: Session, args: Args, located: Located, values: dict[str, str]) -> None:
+async def upgrade(session: Session, args: Args, located: Located, values: Settings) -> None:
     """Check everything, install the version after its dependencies, and set it on the Instance."""
     resolution = await with_dependencies(session, args, located)
     install_set = install_set_of(resolution, session.namespace)

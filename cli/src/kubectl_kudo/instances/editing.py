@@ -45,6 +45,7 @@ from kubectl_kudo.session.session import Session, in_session, report_of
 from kubectl_kudo.session.writes import Writes
 from kubeio.errors import ApiError, Conflict, Forbidden, KubeError, Unauthorized
 from kudo.api.problems import InvalidInput
+from kudo.parameters.settings import plain_values
 
 _ATTEMPTS: Final = 5
 """Writes of one change, if the status of the Instance changes between reading and writing."""
@@ -239,7 +240,7 @@ class _Editing:
             raise _Refused(str(describe(error)), ExitCode.USAGE, in_file=True) from error
         parameters = differences(read_values(original, self.path.name), after)
         values = {name: value for name, value in parameters.items() if value is not None}
-        return {**parameters, **as_declared(self.state.version, values)}
+        return {**parameters, **plain_values(as_declared(self.state.version, values))}
 
     def _judged(self, work: Callable[[Session], Awaitable[_Result]]) -> _Result:
         """Do work in a session; that the change is denied is something to correct."""

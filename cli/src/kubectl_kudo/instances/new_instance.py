@@ -43,6 +43,7 @@ from kudo.api import Instance, OperatorVersion, default_instance_name
 from kudo.api.names import API_VERSION, LABEL_OPERATOR
 from kudo.packages.location import Located
 from kudo.packages.resolution import Requirement, check_installed
+from kudo.parameters.settings import Settings, with_settings
 
 
 async def check_absent(session: Session, name: str) -> None:
@@ -179,7 +180,7 @@ def _owner(instance: JsonObject) -> Owner:
     return Owner(metadata["namespace"], metadata["name"], account)
 
 
-async def install_in_cluster(session: Session, args: Args, values: dict[str, str]) -> None:
+async def install_in_cluster(session: Session, args: Args, values: Settings) -> None:
     """Create an Instance of an operator that is installed, and wait for it with `--wait`.
 
     What the operator depends on was installed with it; what was deleted since is an error.
@@ -205,7 +206,7 @@ async def install_in_cluster(session: Session, args: Args, values: dict[str, str
                 "labels": {LABEL_OPERATOR: operator},
             },
             # KUDO 0.19 put this name together from the flags, app and operator version swapped.
-            "spec": {"operatorVersion": {"name": version.metadata.name}, "parameters": declared},
+            "spec": with_settings({"operatorVersion": {"name": version.metadata.name}}, declared),
         },
     )
     check_instance(name, version, declared)
@@ -224,7 +225,7 @@ async def install_in_cluster(session: Session, args: Args, values: dict[str, str
         await wait_until_deployed(session, created, args.wait_time)
 
 
-def try_install(args: Args, located: Located, values: dict[str, str]) -> None:
+def try_install(args: Args, located: Located, values: Settings) -> None:
     """Print what installing the package would create and run.
 
     Raises:

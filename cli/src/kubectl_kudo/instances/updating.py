@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Sequence
 
 from kubectl_kudo.instances.answers import nothing_changed, print_changes
+from kubectl_kudo.instances.parameters import set_parameters
 from kubectl_kudo.reading.changes import changed_values, changes
 from kubectl_kudo.reading.instance_state import not_in_force, pending
 from kubectl_kudo.reading.outcome import (
@@ -16,15 +17,16 @@ from kubectl_kudo.reading.runs import key_of
 from kubectl_kudo.screens.waiting import wait_and_show
 from kubectl_kudo.session.arguments import Args
 from kubectl_kudo.session.errors import CliError, ExitCode
-from kubectl_kudo.session.kinds import INSTANCES
 from kubectl_kudo.session.names import note_similar
 from kubectl_kudo.session.output import JsonObject, say, talk
 from kubectl_kudo.session.session import Session
 from kubeio.errors import ApiError, Forbidden
+from kudo.api.setting import Setting
+from kudo.parameters.settings import Settings
 from kudo.parameters.sources import with_plain_booleans
 
 
-async def update(session: Session, args: Args, values: dict[str, str]) -> None:
+async def update(session: Session, args: Args, values: Settings) -> None:
     """Set the values and, if wanted, wait for the runs that this triggers."""
     before = await session.existing_instance(args.instance)
     version = await _readable_version(session, before)
@@ -32,7 +34,7 @@ async def update(session: Session, args: Args, values: dict[str, str]) -> None:
     account = getattr(args, "service_account", "")  # `upgrade` has no such flag
     account = "" if account == before["spec"].get("serviceAccountName") else account
     if changed_values(before, declared) or account:
-        after = await _send(session, args, version, declared, account)
+        after = await _send(session, before, version, declared, account)
         await finish(session, args, before, after, version)
         return
     nothing_changed(session.report, before, "has these values already")
@@ -82,7 +84,7 @@ async def _readable_version(session: Session, instance: JsonObject) -> JsonObjec
         return None
 
 
-def as_declared(version: JsonObject | None, values: dict[str, str]) -> dict[str, str]:
+def as_declared(version: JsonObject | None, values: Settings) -> dict[str, Setting]:
     """Return the values as the version stores them: those of booleans as `true` and `false`."""
     types = {str(each.get("name")): each.get("value-type") for each in _parameters(version)}
     booleans = {name for name, value_type in types.items() if value_type == "boolean"}
@@ -95,17 +97,15 @@ def _parameters(version: JsonObject | None) -> Sequence[JsonObject]:
 
 async def _send(
     session: Session,
-    args: Args,
+    before: JsonObject,
     version: JsonObject | None,
-    values: dict[str, str],
+    values: Settings,
     account: str,
 ) -> JsonObject:
     """Send the values and the account, and return the Instance."""
-    patch: JsonObject = {"spec": {"parameters": values} if values else {}}
-    if account:
-        patch["spec"]["serviceAccountName"] = account
+    spec: JsonObject = {"serviceAccountName": account} if account else {}
     try:
-        return await session.writes.merge_patch(INSTANCES, session.namespace, args.instance, patch)
+        return await set_parameters(session, before, values, spec)
     except (ApiError, CliError) as error:
         note_similar(error, values, [str(each.get("name")) for each in _parameters(version)])
         raise

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from kubectl_kudo.accounts.giving import Giving
 from kubectl_kudo.instances.answers import nothing_changed, print_changes
+from kubectl_kudo.instances.parameters import set_parameters
 from kubectl_kudo.instances.updating import update
 from kubectl_kudo.instances.version_changes import (
     Steps,
@@ -50,6 +51,7 @@ from kudo.api import Instance, OperatorVersion
 from kudo.api.base import ApiObject
 from kudo.api.names import PLAN_DEPLOY
 from kudo.packages.resolution import check_installed
+from kudo.parameters.settings import Settings, assignment, settings_of
 
 _Object = TypeVar("_Object", bound=ApiObject)
 
@@ -69,7 +71,7 @@ async def existing(session: Session, name: str) -> JsonObject:
     return instance
 
 
-async def upgrade_in_cluster(session: Session, args: Args, values: dict[str, str]) -> None:
+async def upgrade_in_cluster(session: Session, args: Args, values: Settings) -> None:
     """Upgrade an Instance to a version of its operator that is in its namespace.
 
     What the version depends on was installed with it; what was deleted since is an error.
@@ -98,7 +100,7 @@ async def _update_or_leave(
     args: Args,
     before: JsonObject,
     version: OperatorVersion,
-    values: dict[str, str],
+    values: Settings,
 ) -> None:
     """Set the values of an Instance that has the version already."""
     after = before
@@ -121,7 +123,7 @@ async def upgrade_to(
     args: Args,
     install_set: InstallSet,
     before: JsonObject,
-    values: dict[str, str],
+    values: Settings,
     giving: Giving | None = None,
 ) -> None:
     """Upgrade an Instance to the version of the set, its account before it.
@@ -162,7 +164,7 @@ class _Upgrade:
 
 
 async def _checked(
-    session: Session, args: Args, before: JsonObject, new: OperatorVersion, values: dict[str, str]
+    session: Session, args: Args, before: JsonObject, new: OperatorVersion, values: Settings
 ) -> _Upgrade:
     """Return an upgrade, after checking it.
 
@@ -187,7 +189,7 @@ async def _answer(
         await _wait(session, args, before, after, steps)
     elif steps.later:
         flags = flags_of(key_of(before))
-        given = [f"-p {shlex.quote(f'{name}={value}')}" for name, value in steps.later.items()]
+        given = [f"-p {shlex.quote(assignment(*each))}" for each in steps.later.items()]
         talk(
             f"Not set yet: {', '.join(steps.later)}. Their change runs plan {steps.later_plan}, "
             f"which cannot run together with the upgrade. Once its plan {steps.plan} is COMPLETE, "
@@ -213,11 +215,7 @@ async def _send(session: Session, before: JsonObject, upgrade: _Upgrade) -> Json
     # The version is in the Instance's namespace; null removes a reference to another one.
     reference = {"name": upgrade.new.metadata.name, "namespace": None}
     spec: JsonObject = {"operatorVersion": reference}
-    if upgrade.steps.values:
-        spec["parameters"] = dict(upgrade.steps.values)
-    after = await session.writes.merge_patch(
-        INSTANCES, session.namespace, before["metadata"]["name"], {"spec": spec}
-    )
+    after = await set_parameters(session, before, upgrade.steps.values, spec)
     session.report.done(f"{described(INSTANCES, after)} updated")
     return after
 
@@ -246,7 +244,7 @@ async def bring_to(
     args: Args,
     install_set: InstallSet,
     before: JsonObject,
-    values: dict[str, str],
+    values: Settings,
     giving: Giving | None = None,
 ) -> None:
     """Upgrade the Instance, or update it if it has the version already.
@@ -264,7 +262,7 @@ async def bring_to(
     users = await check_replaceable(session, installed.replaced, before)
     if installed.replaced:
         # All values, by the new content: a write of the Instance checks those that it changes.
-        stored = _read(Instance, before).parameters
+        stored = settings_of(before["spec"])
         kept = {name: value for name, value in stored.items() if version.parameter(name)}
         new = {**kept, **as_declared(version, values)}
         check_instance(before["metadata"]["name"], version, new)
@@ -302,7 +300,7 @@ async def _updated(
     session: Session,
     before: JsonObject,
     version: OperatorVersion,
-    values: dict[str, str],
+    values: Settings,
     *,
     run: bool,
 ) -> JsonObject:
@@ -317,9 +315,7 @@ async def _updated(
     """
     changed = changed_values(before, as_declared(version, values))
     if changed:
-        patch: JsonObject = {"spec": {"parameters": changed}}
-        name = before["metadata"]["name"]
-        after = await session.writes.merge_patch(INSTANCES, session.namespace, name, patch)
+        after = await set_parameters(session, before, changed, {})
         session.report.done(f"{described(INSTANCES, after)} updated")
         plan = triggered_plan(before, after)
         if run and plan and plan != PLAN_DEPLOY:

@@ -25,9 +25,17 @@ from kubectl_kudo.session.output import JsonObject
 from kubectl_kudo.session.session import Session
 from kudo.admission.change import Change
 from kudo.admission.rules import Moment, evaluate
-from kudo.api import Instance, ObjectReference, OperatorVersion, PlanExecution
+from kudo.api import (
+    Instance,
+    ObjectReference,
+    OperatorVersion,
+    ParameterSource,
+    PlanExecution,
+    Reference,
+)
 from kudo.api.names import PLAN_DEPLOY
 from kudo.api.problems import Problem
+from kudo.parameters.settings import Settings, plain_values
 from kudo.plans.runs.upgrades import goes_up
 
 
@@ -117,9 +125,9 @@ class Steps:
         later_plan: Plan that those run.
     """
 
-    values: Mapping[str, str]
+    values: Settings
     plan: str
-    later: Mapping[str, str]
+    later: Settings
     later_plan: str
 
 
@@ -166,7 +174,7 @@ def steps_of(
     instance: Instance,
     installed: OperatorVersion,
     desired: OperatorVersion,
-    values: Mapping[str, str],
+    values: Settings,
 ) -> Steps:
     """Return how the upgrade can be done: in one update or, if the rules require it, in two.
 
@@ -192,7 +200,7 @@ def steps_of(
     later = {name: value for name, value in values.items() if name not in first}
     # The change of the parameters after the upgrade has run.
     idle = _with(upgrade.new, {"plan_execution": PlanExecution()})
-    set_later = _with(idle, {"parameters": {**idle.parameters, **later}})
+    set_later = _with(idle, _set(idle, later))
     update = Change(idle, set_later, desired, desired)
     problems = evaluate(upgrade, Moment.SUBMITTED) or evaluate(update, Moment.SUBMITTED)
     if problems:
@@ -204,11 +212,19 @@ def _upgrade(
     instance: Instance,
     installed: OperatorVersion,
     desired: OperatorVersion,
-    values: Mapping[str, str],
+    values: Settings,
 ) -> Change:
     reference = ObjectReference(name=desired.metadata.name)
-    spec = {"operator_version": reference, "parameters": {**instance.parameters, **values}}
+    spec = {"operator_version": reference, **_set(instance, values)}
     return Change(instance, _with(instance, spec), installed, desired)
+
+
+def _set(instance: Instance, settings: Settings) -> Mapping[str, object]:
+    """Return the fields of a spec with what it sets for parameters, and these settings beside."""
+    together = {**instance.settings, **settings}
+    references = [(n, each) for n, each in together.items() if isinstance(each, Reference)]
+    sources = tuple(ParameterSource.of(name, each) for name, each in references)
+    return {"parameters": plain_values(together), "parameters_from": sources or None}
 
 
 def _with(instance: Instance, spec: Mapping[str, object]) -> Instance:
@@ -218,7 +234,7 @@ def _with(instance: Instance, spec: Mapping[str, object]) -> Instance:
 def _denied(
     instance: Instance,
     problems: tuple[Problem, ...],
-    values: Mapping[str, str],
+    values: Settings,
     desired: OperatorVersion,
 ) -> CliError:
     text = listed(f"instance {instance.key} cannot be upgraded:", problems)

@@ -17,12 +17,14 @@ from kubectl_kudo.session.output import JsonObject, talk
 from kubectl_kudo.session.terminal import word
 from kubeio.names import MAX_LABEL, MAX_SUBDOMAIN
 from kubeio.resource import Resource
-from kudo.api import OperatorVersion
+from kudo.admission.source_rules import reference_fault
+from kudo.api import OperatorVersion, Reference, Setting
 from kudo.api.names import PLAN_DEPLOY
 from kudo.api.problems import MOST_PROBLEMS, Problem
 from kudo.packages.convert import PackageObjects, to_objects
 from kudo.packages.location import Located
 from kudo.packages.resolution import Resolution
+from kudo.parameters.settings import Settings, with_settings
 from kudo.parameters.sources import with_plain_booleans
 from kudo.parameters.values import check_value, missing_required
 from kudo.verification import softened, verify, verify_dependencies
@@ -84,7 +86,7 @@ def versions_of(install_set: InstallSet) -> dict[tuple[str, str], OperatorVersio
     return {(version.metadata.namespace, version.metadata.name): version for version in versions}
 
 
-def checked_instance(install_set: InstallSet, name: str, values: dict[str, str]) -> JsonObject:
+def checked_instance(install_set: InstallSet, name: str, values: Settings) -> JsonObject:
     """Return the Instance to create; an empty name means the default one.
 
     Raises:
@@ -93,12 +95,13 @@ def checked_instance(install_set: InstallSet, name: str, values: dict[str, str])
     wire = install_set.root.instance.to_wire()
     wire["metadata"]["name"] = name or wire["metadata"]["name"]
     version = install_set.root.operator_version
-    wire["spec"]["parameters"] = declared = as_declared(version, values)
+    declared = as_declared(version, values)
+    wire["spec"] = with_settings(wire["spec"], declared)
     check_instance(wire["metadata"]["name"], version, declared)
     return wire
 
 
-def as_declared(version: OperatorVersion, values: Mapping[str, str]) -> dict[str, str]:
+def as_declared(version: OperatorVersion, values: Settings) -> dict[str, Setting]:
     """Return the values as a version stores them: those of booleans as `true` and `false`."""
     booleans = {p.name for p in version.parameters if p.value_type == "boolean"}
     return with_plain_booleans(booleans, values)
@@ -122,10 +125,18 @@ def check_package(objects: PackageObjects) -> None:
         raise CliError(listed("the package cannot be installed:", problems), code=ExitCode.INVALID)
 
 
-def check_instance(name: str, version: OperatorVersion, values: Mapping[str, str]) -> None:
+def check_instance(
+    name: str, version: OperatorVersion, values: Settings, *, is_preview: bool = False
+) -> None:
     """Check an Instance to be created, by the rules of the admission webhook and stricter ones.
 
     A parameter that the package does not declare is an error here: it is probably misspelt.
+
+    Args:
+        name: Of the Instance.
+        version: Its OperatorVersion.
+        values: What it sets.
+        is_preview: Whether it is never created, so that secret parameters need no value.
 
     Raises:
         CliError: something is wrong; the text lists all problems.
@@ -135,6 +146,7 @@ def check_instance(name: str, version: OperatorVersion, values: Mapping[str, str
         p.name
         for p in version.parameters
         if missing_required([p], values)  # one by one, for the names alone
+        and not (is_preview and p.secret)
     ]
     if missing:
         names = word(",".join(missing))
@@ -150,9 +162,13 @@ def check_instance(name: str, version: OperatorVersion, values: Mapping[str, str
             text = f'parameter "{given}" is not declared by the package; {hint}'
             problems.append(Problem("ParameterUnknown", text, f"spec.parameters[{given}]"))
     for parameter in version.parameters:
-        value = values.get(parameter.name)
-        problem = None if value is None else check_value(parameter, value)
-        if problem is not None:
+        setting = values.get(parameter.name)
+        if isinstance(setting, Reference):
+            fault = reference_fault(parameter, setting)
+            if fault:
+                text = f'parameter "{parameter.name}": {fault}'
+                problems.append(Problem("ParameterSourceInvalid", text, "spec.parametersFrom"))
+        elif setting is not None and (problem := check_value(parameter, setting)) is not None:
             problems.append(problem)
     if PLAN_DEPLOY not in version.plans:
         text = f"the package has no '{PLAN_DEPLOY}' plan, which a new instance runs"

@@ -1,7 +1,7 @@
 """Creates the objects of packages and their Namespace, and deletes them if that fails half-way."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
 from goyaml import YamlError, load
@@ -18,6 +18,7 @@ from kudo.api.problems import InvalidInput
 from kudo.api.task_kinds import FatalTaskError
 from kudo.packages.convert import PackageObjects
 from kudo.packages.model import Package
+from kudo.parameters.settings import Settings, plain_values
 from kudo.parameters.template import template_values
 from kudo.tasks.rendering import render_named
 
@@ -45,7 +46,7 @@ async def namespace_exists(session: Session) -> bool:
 
 
 def new_namespace(
-    package: Package, objects: PackageObjects, name: str, instance: str, values: Mapping[str, str]
+    package: Package, objects: PackageObjects, name: str, instance: str, values: Settings
 ) -> JsonObject:
     """Return the Namespace to create.
 
@@ -79,7 +80,7 @@ def _rendered(
     version: OperatorVersion,
     namespace: str,
     instance: str,
-    values: Mapping[str, str],
+    values: Settings,
 ) -> JsonObject:
     file, operator = package.operator.namespace_manifest, package.operator
     try:
@@ -92,7 +93,7 @@ def _rendered(
                 "OperatorName": operator.name,
                 "OperatorVersion": operator.operator_version,
                 "AppVersion": operator.app_version,
-                "Params": template_values(version.parameters, values),
+                "Params": template_values(version.parameters, plain_values(values)),
             },
         )
         document = load(text)

@@ -14,12 +14,15 @@ from goyaml import YamlError, load
 from kubectl_kudo.reading.runs import JsonObject
 from kubectl_kudo.session.blocks import printable
 from kudo.api.known_secrets import MARK, is_sensitive
+from kudo.api.setting import Setting
+from kudo.parameters.settings import Settings, settings_of
 from kudo.parameters.types import is_container
 from kudo.redaction.objects import Redactor
 
 NOT_SET: Final = "(not set)"
 _LONGEST: Final = 60
 """Characters of a value that are shown."""
+_LONGEST_REFERENCE: Final = 120
 _MOST: Final = 20
 """Lines that are shown."""
 _MOST_KEYS: Final = 5
@@ -28,14 +31,14 @@ _LONGEST_YAML: Final = 2**16
 """Characters of a map or array that is read for its entries."""
 
 
-def changed_values(before: JsonObject, values: Mapping[str, str]) -> dict[str, str]:
+def changed_values(before: JsonObject, values: Settings) -> dict[str, Setting]:
     """Return those of the values that an Instance does not have; a default is not one it has."""
-    stored = parameters_of(before)
+    stored = settings_of(before.get("spec") or {})
     return {name: value for name, value in values.items() if stored.get(name) != value}
 
 
 def parameters_of(instance: JsonObject) -> Mapping[str, str]:
-    """Return the values that an Instance sets."""
+    """Return the values that an Instance itself has."""
     return (instance.get("spec") or {}).get("parameters") or {}
 
 
@@ -95,18 +98,22 @@ class _Side:
         declared: The parameters of its OperatorVersion, by name.
     """
 
-    stored: Mapping[str, str]
+    stored: Settings
     declared: Mapping[str, JsonObject]
 
     @classmethod
     def of(cls, instance: JsonObject, version: JsonObject | None) -> "_Side":
         parameters = ((version or {}).get("spec") or {}).get("parameters") or ()
-        return cls(parameters_of(instance), {str(each.get("name")): each for each in parameters})
+        stored = settings_of(instance.get("spec") or {})
+        return cls(stored, {str(each.get("name")): each for each in parameters})
 
-    def value(self, name: str) -> str | None:
+    def value(self, name: str) -> Setting | None:
         """Return the value that templates get; None if there is none."""
         default = (self.declared.get(name) or {}).get("default")
         return self.stored.get(name, None if default is None else str(default))
+
+    def is_secret(self, name: str) -> bool:
+        return bool((self.declared.get(name) or {}).get("secret"))
 
     def kind(self, name: str) -> str:
         return str((self.declared.get(name) or {}).get("value-type") or "")
@@ -162,6 +169,7 @@ class _Values:
             yield f"{label}: changed"
             return
         is_secret = is_sensitive(name, of_user=True) or name in self.redactor.parameters
+        is_secret = is_secret or any(side.is_secret(name) for side in (before, after))
         maps = None if is_secret else _maps(old, new, before.kind(name), after.kind(name))
         if maps is not None:
             yield from self._entries(label, *maps)
@@ -182,18 +190,20 @@ class _Values:
             texts = [self._shown(value, "", is_secret=is_secret) for value in values]
             yield self._line(f"{label}.{printable(key, _LONGEST)}", values, texts)
 
-    def _line(self, label: str, values: Sequence[str | None], texts: Sequence[str]) -> str:
+    def _line(self, label: str, values: Sequence[Setting | None], texts: Sequence[str]) -> str:
         if texts[0] != texts[1]:
             return f"{label}: {texts[0]} → {texts[1]}"
         # What differs is hidden, or comes behind what is shown.
         if MARK in texts[0]:
             return f"{label}: changed {MARK}"
-        old, new = (len(value or "") for value in values)
+        old, new = (len(str(value or "")) for value in values)
         return f"{label}: changed ({old} → {new} characters)"
 
-    def _shown(self, value: str | None, kind: str, *, is_secret: bool) -> str:
+    def _shown(self, value: Setting | None, kind: str, *, is_secret: bool) -> str:
         if value is None:
             return NOT_SET
+        if not isinstance(value, str):
+            return printable(str(value), _LONGEST_REFERENCE)
         if is_secret and value:
             return MARK
         assert self.redactor is not None, "without it no value is shown"
@@ -204,10 +214,10 @@ class _Values:
 
 
 def _maps(
-    old: str | None, new: str | None, *kinds: str
+    old: Setting | None, new: Setting | None, *kinds: str
 ) -> tuple[dict[str, Any], dict[str, Any]] | None:
     """Return two values as maps, if they are maps that differ in few entries."""
-    if set(kinds) != {"map"} or old is None or new is None:
+    if set(kinds) != {"map"} or not isinstance(old, str) or not isinstance(new, str):
         return None
     left, right = _content(old), _content(new)
     if not isinstance(left, dict) or not isinstance(right, dict):

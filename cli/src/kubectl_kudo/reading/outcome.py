@@ -34,6 +34,7 @@ from kubectl_kudo.reading.runs import (
 )
 from kubectl_kudo.session.terminal import clean, continued, word
 from kudo.objects import finalizers
+from kudo.parameters.settings import settings_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +108,7 @@ def triggered_plan(before: JsonObject | None, after: JsonObject) -> str | None:
 
 def _desired(instance: JsonObject) -> tuple[object, object]:
     spec = instance.get("spec") or {}
-    return spec.get("operatorVersion"), spec.get("parameters") or {}
+    return spec.get("operatorVersion"), settings_of(spec)
 
 
 def present_run(instance: JsonObject) -> Target | None:

@@ -122,7 +122,12 @@ GLOBAL_FLAGS = (
 )
 INSTANCE = Flag(("--instance",), "name of the instance", "name")
 PARAMETERS = (
-    Flag(("--parameter", "-p"), "set a parameter; may be repeated", "name=value", repeat=True),
+    Flag(
+        ("--parameter", "-p"),
+        "set a parameter, or name@secret=SECRET/KEY; may be repeated",
+        "name=value",
+        repeat=True,
+    ),
     Flag(
         ("--parameter-file", "-P"),
         "YAML file of parameters; may be repeated; -p takes precedence",

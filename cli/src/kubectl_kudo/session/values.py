@@ -6,16 +6,19 @@ from goyaml import NotTextError, decode
 from kubectl_kudo.session.arguments import Args
 from kubectl_kudo.session.errors import UsageError
 from kudo.api.problems import InvalidInput
+from kudo.api.setting import Setting
 from kudo.parameters.sources import parse_assignments, parse_parameter_file
 
 
-def given_values(args: Args) -> dict[str, str]:
+def given_values(args: Args) -> dict[str, Setting]:
     """Return the values of all files in their order, overridden by those of `-p`.
+
+    `-p` may name a Secret or a ConfigMap instead of a value.
 
     Raises:
         UsageError: files or assignments cannot be parsed; the text lists all of them.
     """
-    values: dict[str, str] = {}
+    values: dict[str, Setting] = {}
     faults: list[str] = []
     for name in args.parameter_file:
         try:

@@ -44,7 +44,7 @@ def run(args: Args) -> None:
     _check_plan(version, args.plan, args.step)
     values = as_declared(version, given)
     name = args.instance or objects.instance.metadata.name
-    check_instance(name, version, values)
+    check_instance(name, version, values, is_preview=True)
     instance = preview_instance(version, name, namespace, values)
     items = preview(version, instance, args.plan, step=args.step)
     if args.output:

@@ -73,7 +73,7 @@ def _items(folder: Path, given: Mapping[str, str]) -> Iterator[Previewed]:
     objects = to_objects(resolve(locate(folder), None).root, _NAMESPACE)
     version, name = objects.operator_version, objects.instance.metadata.name
     values = as_declared(version, given)
-    check_instance(name, version, values)
+    check_instance(name, version, values, is_preview=True)
     instance = preview_instance(version, name, _NAMESPACE, values)
     for plan in version.plans:
         yield from preview(version, instance, plan)

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Final
 
+from kudo.api.wire import JsonObject
+
 SECRET: Final = "Secret"  # noqa: S105 - a kind
 CONFIG_MAP: Final = "ConfigMap"
 
@@ -38,3 +40,20 @@ class Reference:
 
 Setting = str | Reference
 """What an Instance sets for a parameter: a value, or a reference to one."""
+
+_FIELDS: Final = {"secretKeyRef": SECRET, "configMapKeyRef": CONFIG_MAP}
+
+
+def reference_in(source: JsonObject) -> Reference:
+    """Return the reference in an item of `spec.parametersFrom`, as JSON."""
+    kinds = [field for field in _FIELDS if source.get(field)]
+    if len(kinds) != 1:
+        return Reference("", "", "")
+    selector = source[kinds[0]]
+    return Reference(_FIELDS[kinds[0]], str(selector.get("name")), str(selector.get("key")))
+
+
+def source_with(name: str, reference: Reference) -> JsonObject:
+    """Return the item of `spec.parametersFrom` for a parameter, as JSON."""
+    field = next(field for field, kind in _FIELDS.items() if kind == reference.kind)
+    return {"name": name, field: {"name": reference.name, "key": reference.key}}

@@ -15,6 +15,7 @@ from kudo.api.problems import InvalidInput, KudoError, shown_name
 from kudo.api.task_kinds import FatalTaskError, check_task, kind_of
 from kudo.api.task_kinds.job import is_script
 from kudo.api.task_kinds.kind import Shown
+from kudo.parameters.settings import Settings, plain_values, with_marks
 from kudo.parameters.sources import parse_parameter_file
 from kudo.tasks.job import JobError, JobNames, job_object, rendered_job
 from kudo.tasks.job.outputs import placeholders
@@ -96,9 +97,10 @@ def preview(
 
 
 def preview_instance(
-    version: OperatorVersion, name: str, namespace: str, values: Mapping[str, str]
+    version: OperatorVersion, name: str, namespace: str, settings: Settings
 ) -> Instance:
-    """Return an Instance that was never created."""
+    """Return an Instance that was never created: `(secret NAME)` stands for each secret value."""
+    values = with_marks(version.parameters, plain_values(settings))
     return Instance(
         metadata=ObjectMeta(name=name, namespace=namespace),
         spec=InstanceSpec(

@@ -11,6 +11,8 @@ from typing import Final
 
 from goyaml import Budget, DumpError, SpelledFloat, YamlError, format_float, load
 from kudo.api.problems import InvalidInput, Problem
+from kudo.api.setting import Reference, Setting
+from kudo.parameters.settings import SOURCE_WORDS
 from kudo.parameters.template import TooLarge
 from kudo.parameters.types import is_container
 
@@ -22,16 +24,18 @@ _NULL = (
 )
 
 
-def parse_assignments(assignments: Iterable[str]) -> dict[str, str]:
-    """Return the values of `name=value` texts; of names given twice the last one counts.
+def parse_assignments(assignments: Iterable[str]) -> dict[str, Setting]:
+    """Return the settings of `name=value` texts; of names given twice the last one counts.
 
     The value is everything after the first `=` and stays a string, whatever the parameter's type;
-    `name=` sets the empty string.
+    `name=` sets the empty string. `name@secret=object/key` and `name@configMap=object/key` name
+    where the value stands.
 
     Raises:
-        InvalidInput: texts lack the `=` or the name; one message names them all.
+        InvalidInput: texts lack the `=` or the name, or name no object and key; one message names
+            them all.
     """
-    values: dict[str, str] = {}
+    values: dict[str, Setting] = {}
     errors: list[str] = []
     for assignment in assignments:
         name, separator, value = assignment.partition("=")
@@ -39,11 +43,25 @@ def parse_assignments(assignments: Iterable[str]) -> dict[str, str]:
             errors.append(f"parameter not set: {assignment}")
         elif not name:
             errors.append(f"parameter name can not be empty: {assignment}")
+        elif (word := name.rpartition("@")[2]) in SOURCE_WORDS and word != name:
+            owner, obj, key = name.removesuffix(f"@{word}"), *_split(value)
+            if not (owner and obj and key):
+                kind = SOURCE_WORDS[word]
+                # What was typed may be the secret itself.
+                errors.append(f"{name} needs the name of a {kind} and a key: {name}=NAME/KEY")
+                continue
+            values[owner] = Reference(SOURCE_WORDS[word], obj, key)
         else:
             values[name] = value
     if errors:
         raise InvalidInput([Problem(_REASON, ", ".join(errors))])
     return values
+
+
+def _split(reference: str) -> tuple[str, str]:
+    """Return name and key of `name/key`; empty texts if it is none."""
+    name, _, key = reference.partition("/")
+    return ("", "") if "/" in key else (name, key)
 
 
 def parse_parameter_file(
@@ -103,7 +121,9 @@ def parse_parameter_file(
     return values
 
 
-def with_plain_booleans(booleans: Collection[str], values: Mapping[str, str]) -> dict[str, str]:
+def with_plain_booleans(
+    booleans: Collection[str], values: Mapping[str, Setting]
+) -> dict[str, Setting]:
     """Return the values, with those of parameters of type boolean as `true` and `false`.
 
     `-p` keeps texts as they are, and YAML reads `yes`, `On` and `True` as true: so that a value
@@ -111,10 +131,12 @@ def with_plain_booleans(booleans: Collection[str], values: Mapping[str, str]) ->
 
     Args:
         booleans: Names of the parameters of that type.
-        values: Values by name.
+        values: Values by name; a reference to one stays as it is.
     """
     plain = dict(values)
     for name, value in values.items():
+        if not isinstance(value, str):
+            continue
         # Only short words are read: anything else is no boolean, and might be no YAML either.
         if name in booleans and value.isalpha() and len(value) <= _LONGEST_BOOLEAN:
             word = load(value)

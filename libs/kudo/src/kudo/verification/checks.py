@@ -9,10 +9,20 @@ from kudo.packages.files import OPERATOR_FILE
 from kudo.packages.model import Package
 from kudo.packages.reader import is_template, template_name
 from kudo.packages.source import source_of
-from kudo.verification import fields, limits, operator, outputs, parameters, storage, templates
+from kudo.verification import (
+    fields,
+    limits,
+    operator,
+    outputs,
+    parameters,
+    secrets,
+    storage,
+    templates,
+)
 from kudo.verification.finding import Finding
 from kudo.verification.operator import steps_of
 from kudo.verification.rendered import jobs, kinds, objects, rendering, task_texts
+from kudo.verification.rendered import secrets as rendered_secrets
 from kudo.verification.rendered.rendering import Rendering
 
 Check = Callable[[Package], Iterable[Finding]]
@@ -57,6 +67,8 @@ CHECKS: Final[tuple[Check, ...]] = (
     parameters.bounds_can_hold,
     parameters.enums_are_valid,
     parameters.defaults_are_valid,
+    secrets.secret_parameters_are_declared_as_such,
+    secrets.secrets_are_not_shown,
     parameters.groups_of_parameters_are_valid,
     parameters.advanced_ones_need_no_value,
     parameters.groups_are_valid,
@@ -94,6 +106,7 @@ RENDERED_CHECKS: Final[tuple[RenderedCheck, ...]] = (
     jobs.jobs_can_be_made,
     jobs.pods_are_not_refused_by_default,
     jobs.fields_of_pods_are_kept,
+    rendered_secrets.secrets_are_in_secrets_alone,
 )
 """Checks of what the templates render to."""
 

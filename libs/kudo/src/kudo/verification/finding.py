@@ -251,6 +251,7 @@ CODES: Final[Mapping[str, str]] = {
     "ResourceUnmarshalError": "The podTemplate of a Job task is no pod.",
     "ResourceValidationError": "A pod of a Pipe task cannot hand its files on, or no Job be made.",
     "ScriptUnused": "No task runs a script.",
+    "SecretExposed": "A secret parameter is used where its value would be seen.",
     "StepEmpty": "A step has no tasks, so it does nothing.",
     "StrategyUnknown": "A strategy is neither serial nor parallel.",
     "TaskBuildError": "A task lacks what its kind needs.",

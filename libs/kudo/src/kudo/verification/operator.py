@@ -67,6 +67,7 @@ def the_extended_language_is_declared(package: Package) -> Iterator[Finding]:
     said = package.operator.kudo_version
     more = [
         *(["the short form of plans"] if package.expansion.is_short else []),
+        *(["secret parameters"] if any(each.secret for each in package.parameters) else []),
         *(["when"] if any(True for _ in _conditions(package)) else []),
         *(f"tasks of kind {kind}" for kind in _extended_kinds(package)),
     ]

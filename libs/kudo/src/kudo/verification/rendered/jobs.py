@@ -18,14 +18,14 @@ from kudo.verification.finding import (
     at_template,
     warning,
 )
-from kudo.verification.rendered.rendering import Rendering, not_rendered
+from kudo.verification.rendered.rendering import Rendering, Values, not_rendered
 
 _LOGS: Final = "FallbackToLogsOnError"
 
 
 def jobs_can_be_made(rendering: Rendering) -> Iterator[Finding]:
     """Check what the texts of each task render to: the fields, the script, the pod template."""
-    for task in _buildable(rendering.package):
+    for task in buildable(rendering.package):
         fault = _fault(task, rendering, fill=False)
         # A name that an optional parameter gives is no mistake: users who need it set it.
         if fault and not isinstance(fault.__cause__, TemplateError):
@@ -35,7 +35,7 @@ def jobs_can_be_made(rendering: Rendering) -> Iterator[Finding]:
             yield from _finding(task, fault)
 
 
-def _buildable(package: Package) -> Iterator[Task]:
+def buildable(package: Package) -> Iterator[Task]:
     """Yield the Job tasks that have nothing wrong which other checks report."""
     for task in package.operator.tasks:
         is_job = task.kind == "Job" and task.spec.job is not None
@@ -63,10 +63,26 @@ def _rendered(task: Task, rendering: Rendering, *, fill: bool) -> RenderedJob:
     return rendered
 
 
+def job_of(task: Task, package: Package, values: Values) -> JsonObject:
+    """Return the Job of a task.
+
+    Raises:
+        JobError: a text of it cannot be rendered, or no Job be made of it.
+    """
+    assert task.spec.job is not None
+    fields = task.spec.job.to_wire()
+    *_, rendered = rendered_job(task.name, fields, package.texts, values, engine=Engine.full())
+    assert rendered is not None
+    return job_object(rendered, _names(task))
+
+
+def _names(task: Task) -> JobNames:
+    return JobNames("instance", "uid", "deploy", "phase", "step", task.name)
+
+
 def _fault(task: Task, rendering: Rendering, *, fill: bool) -> JobError | None:
     try:
-        names = JobNames("instance", "uid", "deploy", "phase", "step", task.name)
-        job_object(_rendered(task, rendering, fill=fill), names)
+        job_object(_rendered(task, rendering, fill=fill), _names(task))
     except JobError as fault:
         return fault
     return None
@@ -124,7 +140,7 @@ def fields_of_pods_are_kept(rendering: Rendering) -> Iterator[Finding]:
 
 def _pods(rendering: Rendering) -> Iterator[tuple[Task, Any]]:
     """Yield the tasks with a pod template, and the pods that it gives."""
-    for task in _buildable(rendering.package):
+    for task in buildable(rendering.package):
         if task.spec.job is not None and task.spec.job.pod_template:
             try:
                 pod = _rendered(task, rendering, fill=False)["pod"]

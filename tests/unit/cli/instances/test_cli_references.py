@@ -1,0 +1,148 @@
+"""Values that stand in Secrets and ConfigMaps, as `-p` names them: what is sent and shown."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.unit.cli.conftest import VERSION, Cli
+from tests.unit.cli.fake_api import FakeApi
+
+CANARY = "canary-7f3a"
+DB = {"name": "PASSWORD", "secretKeyRef": {"name": "db", "key": "password"}}
+NEW = {"name": "PASSWORD", "secretKeyRef": {"name": "new", "key": "password"}}
+NOTE = {"name": "NOTE", "configMapKeyRef": {"name": "notes", "key": "today"}}
+OTHER = ("-p", "PASSWORD@secret=new/password")
+
+
+@pytest.fixture
+def referring(installed: FakeApi) -> FakeApi:
+    """Return the server with an Instance that has a password from a Secret."""
+    spec = installed.objects["operatorversions", VERSION]["spec"]
+    spec["parameters"] = [
+        {"name": "PASSWORD", "secret": True, "description": "Of the database."},
+        {"name": "CUPS"},
+        {"name": "NOTE"},
+    ]
+    installed.objects["instances", "tea"]["spec"]["parametersFrom"] = [DB, NOTE]
+    return installed
+
+
+def sent(api: FakeApi) -> Any:
+    return [body for method, _, body in api.requests if method == "PATCH" and body]
+
+
+def test_update_replaces_one_reference_and_expects_what_it_read(
+    kudo: Cli, referring: FakeApi
+) -> None:
+    referring.plan = "deploy"
+    before = dict(referring.objects["instances", "tea"]["metadata"])
+    ran = kudo("update", "--instance", "tea", *OTHER)
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.splitlines()[:2] == [
+        "Instance tea was updated.",
+        "PASSWORD: Secret db/password → Secret new/password; plan deploy runs",
+    ]
+    (patch,) = sent(referring)
+    assert patch["spec"] == {"parametersFrom": [NEW, NOTE]}
+    expected = {key: before[key] for key in ("uid", "resourceVersion")}
+    assert patch["metadata"] == expected
+
+
+def test_a_value_in_the_place_of_a_reference_and_back(kudo: Cli, referring: FakeApi) -> None:
+    ran = kudo("update", "--instance", "tea", "-p", f"PASSWORD={CANARY}", "-p", "CUPS=3")
+    assert ran.code == 0
+    spec = referring.objects["instances", "tea"]["spec"]
+    assert (spec["parameters"], spec["parametersFrom"]) == (
+        {"CUPS": "3", "PASSWORD": CANARY},
+        [NOTE],
+    )
+    assert CANARY not in ran.out + ran.err
+    assert "PASSWORD: Secret db/password → " in ran.out
+    ran = kudo("update", "--instance", "tea", *OTHER)
+    assert (ran.code, CANARY in ran.out + ran.err) == (0, False)
+    spec = referring.objects["instances", "tea"]["spec"]
+    assert spec["parametersFrom"] == [NEW, NOTE]
+    assert spec["parameters"] == {"CUPS": "3"}
+
+
+def test_the_same_reference_is_not_sent(kudo: Cli, referring: FakeApi) -> None:
+    ran = kudo("update", "--instance", "tea", "-p", "PASSWORD@secret=db/password")
+    assert ran.out == "nothing changed: instance kitchen/tea has these values already\n"
+    assert sent(referring) == []
+
+
+def test_values_alone_are_sent_as_before(kudo: Cli, referring: FakeApi) -> None:
+    assert kudo("update", "--instance", "tea", "-p", "CUPS=3").code == 0
+    assert sent(referring) == [{"spec": {"parameters": {"CUPS": "3"}}}]
+
+
+def test_what_is_no_reference_is_refused_and_not_repeated(kudo: Cli, referring: FakeApi) -> None:
+    ran = kudo("update", "--instance", "tea", "-p", f"PASSWORD@secret={CANARY}")
+    assert ran.code == 2
+    assert "PASSWORD@secret needs the name of a Secret and a key" in ran.err
+    assert CANARY not in ran.err
+    assert sent(referring) == []
+
+
+OPERATOR = """\
+name: db
+operatorVersion: 0.1.0
+kudoVersion: 0.20.0
+kubernetesVersion: 1.25.0
+tasks: [{name: app, kind: Apply, spec: {resources: [s.yaml]}}]
+plans:
+  deploy:
+    strategy: serial
+    phases: [{name: main, strategy: serial, steps: [{name: app, tasks: [app]}]}]
+"""
+TEMPLATE = """\
+apiVersion: v1
+kind: Secret
+metadata: {name: db}
+stringData: {password: "{{ .Params.PASSWORD }}"}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> str:
+    """Return the folder of a package with a secret parameter, which it requires."""
+    (tmp_path / "db" / "templates").mkdir(parents=True)
+    (tmp_path / "db" / "operator.yaml").write_text(OPERATOR)
+    (tmp_path / "db" / "params.yaml").write_text("parameters: [{name: PASSWORD, secret: true}]\n")
+    (tmp_path / "db" / "templates" / "s.yaml").write_text(TEMPLATE)
+    return str(tmp_path / "db")
+
+
+def test_install_names_the_secret(kudo: Cli, api: FakeApi, folder: str) -> None:
+    ran = kudo("install", folder, "-p", "PASSWORD@secret=db/password")
+    assert ran.code == 0, ran.err
+    spec = api.objects["instances", "db-instance"]["spec"]
+    assert (spec["parameters"], spec["parametersFrom"]) == ({}, [DB])
+
+
+@pytest.mark.parametrize(
+    ("argument", "text"),
+    [
+        ("PASSWORD@configMap=db/password", "it is secret, so its value comes from a Secret"),
+        ("PASSWORD@secret=DB/password", "DB is no name of a Secret"),
+        ("PASSWORT@secret=db/password", "did you mean PASSWORD?"),
+    ],
+)
+def test_install_checks_the_reference_first(
+    kudo: Cli, api: FakeApi, folder: str, argument: str, text: str
+) -> None:
+    parameters = Path(folder, "params.yaml")
+    parameters.write_text("parameters: [{name: PASSWORD, secret: true, required: false}]\n")
+    ran = kudo("install", folder, "-p", argument)
+    assert ran.code == 4
+    assert text in ran.err
+    assert api.changes == []
+
+
+def test_a_preview_shows_a_mark(kudo: Cli, folder: str) -> None:
+    for argument in ([], ["-p", f"PASSWORD={CANARY}"], ["-p", "PASSWORD@secret=a/b"]):
+        ran = kudo("package", "render", folder, *argument)
+        assert ran.code == 0, ran.err
+        assert "  password: (secret PASSWORD)\n" in ran.out
+        assert CANARY not in ran.out + ran.err
