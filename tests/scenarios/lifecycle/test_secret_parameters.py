@@ -262,3 +262,30 @@ async def test_a_plan_that_brings_no_change_of_a_secret_into_force_leaves_the_re
 
 async def triggered(world: World, plan: str) -> None:
     await world.patch("i", {"planExecution": {"planName": plan}})
+
+
+async def test_a_secret_with_another_value_runs_the_plan_of_its_parameter(
+    world: World, secrets: Secrets
+) -> None:
+    await secrets.create("first")
+    done = await world.apply(version(onChange="run"), instance())
+    assert done.code == 0, done.output
+    await world.until_complete("i")
+    await secrets.change("second value")
+    after = await world.until_complete("i", "update")
+    assert await secrets.password() == "second value"
+    assert after["status"]["lastRun"]["cause"] == {"parameters": ["PASSWORD"]}
+    text = str((await world.client.list(INSTANCES, namespace=world.namespace)).items)
+    assert "second value" not in text
+
+
+async def test_a_secret_that_changes_starts_nothing_by_itself(
+    world: World, secrets: Secrets
+) -> None:
+    await secrets.create("first")
+    await begun(world, instance())
+    await world.until_complete("i")
+    await secrets.change("second value")
+    await triggered(world, "backup")
+    await world.until_complete("i", "backup")
+    assert await secrets.password() == "first"

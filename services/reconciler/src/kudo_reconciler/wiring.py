@@ -22,6 +22,7 @@ from kudo_reconciler.controller.leftovers import Leftovers, OrphanSearch
 from kudo_reconciler.controller.parameter_sources import ParameterSources
 from kudo_reconciler.controller.reconcile import Controller, InstanceReconciler
 from kudo_reconciler.controller.scheduled import Scheduled
+from kudo_reconciler.controller.source_changes import SourceChanges
 from kudo_reconciler.controller.workqueue import WorkQueue
 from kudo_reconciler.events.writer import EventRecorder
 from kudo_reconciler.execution.causes import Causes
@@ -173,7 +174,9 @@ def controller_of(parts: Parts) -> Controller:
     entries = Entries(parts.settings.digest_key)
     recording = Recording(parts.recorder, parts.reviews, expected, entries)
     readiness = ReadinessCheck(parts.observer, parts.client, parts.accounts.identity_of)
-    idle = Idle(context, readiness)
+    sources = ParameterSources(parts.accounts, context.values, parts.settings.digest_key)
+    changes = SourceChanges(sources, parts.operations, parts.environment.rng)
+    idle = Idle(context, readiness, changes)
     runner = PlanRunner(
         StepRunner(_tasks(parts, objects, resolver, recording)),
         parts.operations,
@@ -185,7 +188,6 @@ def controller_of(parts: Parts) -> Controller:
     )
     search = OrphanSearch(parts.observer, discovery)
     leftovers = Leftovers(context, parts.accounts, search, EveryPlan(expected, parts.renderer))
-    sources = ParameterSources(parts.accounts, context.values, parts.settings.digest_key)
     scheduled = Scheduled.create(context, runner, idle, leftovers, sources, parts.settings.recheck)
     reconciler = InstanceReconciler(
         context,

@@ -30,6 +30,7 @@ from kudo_reconciler.common.errors import error_text
 from kudo_reconciler.common.keys import READINESS_KINDS, key_of
 from kudo_reconciler.controller.context import AGAIN_SECONDS, ReconcileContext, Result
 from kudo_reconciler.controller.job_ends import end_jobs
+from kudo_reconciler.controller.source_changes import SourceChanges
 from kudo_reconciler.objects.observer import Observer
 
 _LATE_SECONDS: Final = 30.0
@@ -43,6 +44,7 @@ class Idle:
 
     context: ReconcileContext
     readiness: "ReadinessCheck"
+    changes: SourceChanges
 
     async def settle(self, instance: Instance, version: OperatorVersion) -> Result:
         """Schedule the plan that the Instance needs, or write its conditions.
@@ -97,6 +99,11 @@ class Idle:
             await context.write_situation(instance, status, situation)
             return Result("refused")
 
+        change = await self.changes.of(with_ends, version)
+        if change.plan:
+            await context.instances.schedule(instance, change.plan, context.fresh_uid())
+            return Result("scheduled", requeue_after=AGAIN_SECONDS)
+
         # It may remove a request from the annotations: the status is then written to the Instance
         # as it is after that.
         kept = await context.housekeeping.of(instance, version)
@@ -106,7 +113,8 @@ class Idle:
             await context.instances.write_status(instance, status)
         else:
             await context.write_situation(instance, status, ready.situation)
-        times = [seconds for seconds in (ready.look_again, kept.look_again) if seconds is not None]
+        waits = ready.look_again, kept.look_again, change.look_again
+        times = [seconds for seconds in waits if seconds is not None]
         return Result("idle", requeue_after=min(times, default=None), retry=kept.retry)
 
     async def without_version(self, instance: Instance, unusable: str = "") -> Result:

@@ -77,6 +77,7 @@ class InstanceReconciler:
         instance = self.context.instances.cached(key)
         if instance is None:
             await self.scheduled.forget(key)
+            await self.idle.changes.forget(key)
             names = READ_VALUES, FIND_CHILDREN, FIND_ORPHANS, END_JOBS
             await self.context.operations.forget(key, *names)
             self.context.recorder.forget(key)
@@ -127,6 +128,7 @@ class InstanceReconciler:
             # A run may apply again what is being pruned. And once a pause is stored, nothing is in
             # flight any more.
             await self.context.housekeeping.stop(key)
+            await self.idle.changes.forget(key)
         if not is_recorded(instance, instance.status):
             self._report_pause(instance)
         await self._restore_record(instance)

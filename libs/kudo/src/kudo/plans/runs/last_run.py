@@ -85,10 +85,10 @@ def record_of(
     last, now = instance.status.last_run, fingerprints(instance.settings)
     before = _parameters(last)
     pending = _pending(instance, version, changed_parameters(instance))
-    secrets, config_maps = (
-        _records_in_force(instance, version, records, dict(known or {}))
-        for records, known in zip(sources, _sources(last), strict=True)
-    )
+    known = _sources(last)
+    secrets = _records_in_force(instance, version, sources.secrets, known.secrets)
+    config_maps = _records_in_force(instance, version, sources.config_maps, known.config_maps)
+    read_anew = _changed(known.secrets, secrets) | _changed(known.config_maps, config_maps)
     if _takes_version(instance, version):
         namespace, name = instance.operator_version_key
         reference: ObjectReference | None = ObjectReference(namespace=namespace, name=name)
@@ -106,7 +106,7 @@ def record_of(
         pending_parameters={name: now.get(name, _REMOVED) for name in sorted(pending)} or None,
         secrets=secrets or None,
         config_maps=config_maps or None,
-        cause=_cause(instance, version, pending),
+        cause=_cause(instance, version, pending, read_anew),
         configuration=configuration_now(instance, version),
         version="/".join(instance.operator_version_key),
         previous_operator_version=_previous(last, reference),
@@ -125,8 +125,7 @@ def _records_in_force(
 
     Otherwise a backup after a change of a Secret would hide that nothing has applied it.
     """
-    changed = {n for n, record in known.items() if n in records and not _same(record, records[n])}
-    left = _pending(instance, version, frozenset(changed))
+    left = _pending(instance, version, _changed(known, records))
     return {
         name: known[name].model_copy(update={"began_with": record.digest})
         if name in left
@@ -135,8 +134,12 @@ def _records_in_force(
     }
 
 
-def _same(known: SourceRecord, record: SourceRecord) -> bool:
-    return known.digest == record.digest
+def _changed(
+    known: Mapping[str, SourceRecord], records: Mapping[str, SourceRecord]
+) -> frozenset[str]:
+    """Return the parameters with another value in both."""
+    both = known.keys() & records.keys()
+    return frozenset(name for name in both if known[name].digest != records[name].digest)
 
 
 def _sources(last: LastRun | None) -> Sources:
@@ -192,10 +195,16 @@ def record_as_it_stands(instance: Instance, version: OperatorVersion) -> LastRun
     )
 
 
-def _cause(instance: Instance, version: OperatorVersion, pending: frozenset[str]) -> Cause | None:
+def _cause(
+    instance: Instance,
+    version: OperatorVersion,
+    pending: frozenset[str],
+    read_anew: frozenset[str],
+) -> Cause | None:
     run, names = instance.scheduled, list[str]()
     if in_force(instance) is not None:  # the first run brings everything into force
-        names = sorted((changed_parameters(instance) & version.declared.keys()) - pending)
+        changed = changed_parameters(instance) & version.declared.keys()
+        names = sorted((changed - pending) | read_anew)
     left_out = len(names) - _MOST_PARAMETERS
     cause = Cause(
         requested_by=shown(run.requested_by or "", bounds.NAME) or None,
