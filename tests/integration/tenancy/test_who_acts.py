@@ -230,3 +230,27 @@ async def test_an_account_that_comes_late_and_one_that_the_instance_names(
     admin_kubectl("create", "rolebinding", "other", "--clusterrole=cluster-admin", subject)
     seen = await world.until_complete("named")
     assert seen["status"]["lastRun"]["serviceAccountName"] == "other"
+
+
+async def test_a_secret_is_read_as_the_account_and_its_run_waits_for_the_right(
+    admin_kubectl: Kubectl, world: World
+) -> None:
+    grant(admin_kubectl, "*", "configmaps")
+    grant(admin_kubectl, "update", OWNER)
+    admin_kubectl("create", "secret", "generic", "db", "--from-literal=password=abc")
+    text = build.template(build.config_map("{{ .Name }}-size", size="{{ len .Params.PASSWORD }}"))
+    version, instance = one_task("waits", "Apply", {"a.yaml": text}, resources=["a.yaml"])
+    version["spec"]["parameters"].append(build.parameter("PASSWORD", secret=True))
+    reference = {"name": "db", "key": "password"}
+    instance["spec"]["parametersFrom"] = [{"name": "PASSWORD", "secretKeyRef": reference}]
+    await install(world, version, instance)
+    held = await world.until(
+        "waits", lambda i: instances.reason_of(i)[1] == "ParameterSourceForbidden", "it to wait"
+    )
+    user = f"system:serviceaccount:{world.namespace}:{ACCOUNT}"
+    message = instances.ready(held)["message"]
+    assert f'User "{user}" cannot get resource "secrets"' in message
+    assert "lastRun" not in held["status"]
+    grant(admin_kubectl, "get", "secrets")
+    await world.until_complete("waits")
+    assert (await world.get(CONFIG_MAPS, "waits-size"))["data"] == {"size": "3"}
