@@ -42,6 +42,6 @@ def test_its_template_shows_what_its_script_has_written(package: Path) -> None:
     assert note.shown.object["data"] == {"file": "<dump.file>"}
     outputs = {"dump": outputs_of(WRITTEN, version.outputs["dump"], 4096, "job")}
     place = {"plan": "deploy", "phase": "main", "step": "note"}
-    values = variables(instance, version, **place, outputs=outputs).read()
+    values = variables(instance, version, **place, outputs=outputs, run_parameters=None).read()
     [made] = render_objects(["note.yaml"], version.spec.templates or {}, values)
     assert made.object["data"] == {"file": "db.sql"}

@@ -46,7 +46,9 @@ def values() -> Mapping[str, object]:
     instance = preview_instance(version, name, namespace, {parameter: value})
     outputs = {"probe": {"zone": "north"}}
     place = {"plan": "deploy", "phase": "main", "step": "servers"}
-    return variables(instance, version, **place, outputs=outputs).read()
+    return variables(
+        instance, version, **place, outputs=outputs, run_parameters={"note": "audit"}
+    ).read()
 
 
 @pytest.mark.parametrize(("template", "rendered"), [*examples()])

@@ -137,7 +137,7 @@ def failed(
     return found
 
 
-def with_run(found: JsonObject, **run: str | None) -> JsonObject:
+def with_run(found: JsonObject, **run: Any) -> JsonObject:
     """Return the Instance with another planExecution; a field of None is left out."""
     fields = {"from" if n == "from_step" else n: v for n, v in run.items() if v is not None}
     return {**found, "spec": {**found["spec"], "planExecution": fields}}

@@ -70,7 +70,7 @@ def _names(kind: NameKind, args: Args, current: str) -> list[Name]:
             spec = _in_time(reading) or {}
             if kind is NameKind.PLAN:
                 return [(name, "") for name in spec.get("plans") or {}]
-            return list(_assignments(spec, current))
+            return list(_assignments(_declared(spec, args), current))
         case NameKind.PACKAGE | NameKind.SEARCHED:
             items = _in_time(_packages(args))
         case NameKind.STEP:
@@ -93,10 +93,20 @@ def _in_time(reading: Coroutine[Any, Any, _Result]) -> _Result | None:
         return None
 
 
-def _assignments(spec: JsonObject, current: str) -> Iterator[Name]:
+def _declared(spec: JsonObject, args: Args) -> Sequence[JsonObject]:
+    """Return the parameters that a command sets: of the operator, of a run of a plan, or both."""
+    of_operator, plans = spec.get("parameters") or (), spec.get("plans") or {}
+    if "plan" in args:  # `package render`, of any plan
+        return (*of_operator, *((plans.get(args.plan) or {}).get("parameters") or ()))
+    if "name" in args:  # `plan trigger`
+        return (plans.get(args.name) or {}).get("parameters") or ()
+    return of_operator
+
+
+def _assignments(parameters: Sequence[JsonObject], current: str) -> Iterator[Name]:
     """Yield `NAME=` for each parameter; after `NAME=`, an assignment for each value it can have."""
     typed, equals, _ = current.partition("=")
-    for parameter in spec.get("parameters") or ():
+    for parameter in parameters:
         name = str(parameter.get("name"))
         if not equals:
             text = parameter.get("description") or parameter.get("displayName") or ""

@@ -186,7 +186,7 @@ class Description:
         return {
             "name": name,
             "status": self.plan_state(name, entry),
-            **{key: entry[key] for key in (*times, "retryOf") if entry.get(key)},
+            **{key: entry[key] for key in (*times, "retryOf", "runParameters") if entry.get(key)},
             **({"reason": TIMED_OUT} if timed_out(self.instance, entry) else {}),
             "message": entry.get("message") or "",
         }

@@ -20,6 +20,7 @@ from kubectl_kudo.reading.runs import (
     JsonObject,
     active,
     entries,
+    given_text,
     last_executed,
     mark_of,
     message_of,
@@ -164,7 +165,8 @@ def shown_node(instance: JsonObject, plans: JsonObject, below: Below = NOTHING_B
     name = shown_plan(instance) or ""
     plan = plans.get(name) or {}
     if is_pending(instance, name):
-        return _from_version(name, plan, PENDING, below)
+        given = given_text((instance["spec"].get("planExecution") or {}).get("parameters"))
+        return _from_version(name, plan, PENDING, below, [f"with {given}"] if given else ())
     return _from_status(instance, name, plan, below)
 
 
@@ -174,9 +176,11 @@ def is_pending(instance: JsonObject, plan: str) -> bool:
     return run is not None and run.plan == plan and (entry.get("uid") or "") != run.uid
 
 
-def _from_version(name: str, plan: JsonObject, status: str, below: Below) -> Node:
+def _from_version(
+    name: str, plan: JsonObject, status: str, below: Below, facts: Sequence[str] = ()
+) -> Node:
     state = {"status": status}
-    node = _node("Plan", name, state, plan)
+    node = _node("Plan", name, state, plan, facts=facts)
     for phase in plan.get("phases") or []:
         at = _node("Phase", phase["name"], state, phase)
         at.children += [

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from kubectl_kudo.session.blocks import Cell, Mark
+from kubectl_kudo.session.blocks import Cell, Mark, printable
 from kudo.api.task_errors import cause_in
 
 JsonObject = dict[str, Any]
@@ -37,6 +37,9 @@ _STATES = {
 """Signs and words that a terminal shows for states of plans, phases and steps."""
 _CONDITIONS = {"True": Mark.GOOD, "False": Mark.BAD, "Unknown": Mark.WARNING}
 _UUID = 36
+_NAME, _VALUE = 60, 40
+"""Characters of parameters of a run."""
+_MOST_GIVEN = 5
 _SHORT = 8
 
 
@@ -160,7 +163,24 @@ def run_facts(instance: JsonObject, entry: JsonObject) -> list[str]:
     return [
         *(["timed out"] if timed_out(instance, entry) else []),
         *([f"retry of {short_uid(retried)}"] if retried else []),
+        *([f"with {given}"] if (given := given_text(entry.get("runParameters"))) else []),
     ]
+
+
+def given_text(parameters: object, left_out: int = 0) -> str:
+    """Return parameters of a run in one line; empty if there are none.
+
+    Args:
+        parameters: Their values by name.
+        left_out: How many more there were.
+    """
+    given = parameters if isinstance(parameters, dict) else {}
+    shown = [
+        f"{printable(str(name), _NAME)}={printable(str(given[name]), _VALUE)}"
+        for name in sorted(given)[:_MOST_GIVEN]
+    ]
+    more = len(given) - len(shown) + left_out
+    return f"{', '.join(shown)}{f' and {more} more' if more else ''}"
 
 
 def short_uid(uid: str) -> str:

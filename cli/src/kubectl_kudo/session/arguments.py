@@ -135,6 +135,16 @@ PARAMETERS = (
         repeat=True,
     ),
 )
+RUN_PARAMETERS = (
+    Flag(
+        ("--parameter", "-p"),
+        "set a parameter that the plan declares; may be repeated",
+        "name=value",
+        repeat=True,
+    ),
+    PARAMETERS[1],
+)
+"""Flags of parameters of a run."""
 WAIT = Flag(("--wait",), "wait for the end, and show the progress", default=False)
 WAIT_TIME = Flag(
     ("--wait-time",),

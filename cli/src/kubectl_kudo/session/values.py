@@ -1,13 +1,14 @@
 """Reads the parameter values of `-p` and `-P`."""
 
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from goyaml import NotTextError, decode
 from kubectl_kudo.session.arguments import Args
 from kubectl_kudo.session.errors import UsageError
-from kudo.api.problems import InvalidInput
+from kudo.api.problems import InvalidInput, listed
 from kudo.api.setting import Setting
-from kudo.parameters.sources import parse_assignments, parse_parameter_file
+from kudo.parameters.sources import parse_assignments, parse_parameter_file, with_plain_booleans
 
 
 def given_values(args: Args) -> dict[str, Setting]:
@@ -36,3 +37,22 @@ def given_values(args: Args) -> dict[str, Setting]:
     if faults:
         raise UsageError(f"could not parse parameters: {', '.join(faults)}")
     return values
+
+
+def values_of_run(booleans: Collection[str], given: Mapping[str, Setting]) -> dict[str, str]:
+    """Return parameters of a run as they are stored: texts, with booleans as `true` and `false`.
+
+    Args:
+        booleans: Names of those of type boolean.
+        given: What `given_values` has read.
+
+    Raises:
+        UsageError: one names a Secret or a ConfigMap, which only parameters of Instances can.
+    """
+    values = {name: value for name, value in given.items() if isinstance(value, str)}
+    if references := sorted(given.keys() - values.keys()):
+        raise UsageError(
+            f"parameters of a run have values, and take none from elsewhere: {listed(references)}; "
+            "let the plan take the name of the Secret or ConfigMap as a value"
+        )
+    return {name: str(value) for name, value in with_plain_booleans(booleans, values).items()}

@@ -91,6 +91,9 @@ STEPS = "{name: copy, tasks: [hang]}, {name: upload, tasks: [app]}"
 BACKUP = f"""\
 sed -i "s/backup: .*/backup: {{phases: [{{name: main, steps: [{STEPS}]}}]}}/" web/operator.yaml
 """
+NAMED = """\
+sed -i "s/backup: .*/backup: {<<: *plan, parameters: [{name: name, default: a}]}/" web/operator.yaml
+"""
 PREPARED = {
     "adopt": INSTALL,
     "completion": "mkdir -p ~/.zfunc ~/.config/fish/completions ~/.local/bin",
@@ -108,6 +111,7 @@ PREPARED = {
     "plan cancel": f"{INSTALL}\nkubectl kudo plan trigger --instance web --name hang",
     "plan retry": FAILED.format(plan="hang"),
     "plan retry --instance web --name backup --from": BACKUP + FAILED.format(plan="backup"),
+    "plan trigger --instance web --name backup -p": NAMED + INSTALL,
     "plan status --instance web --plan backup": (
         f"{INSTALL}\nkubectl kudo plan trigger --instance web --name backup --wait"
     ),

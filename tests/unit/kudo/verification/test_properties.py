@@ -5,9 +5,15 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kudo.api import Phase, PipeFile, Plan, Step, Task, TaskSpec
+from kudo.api import Phase, PipeFile, Step, Task, TaskSpec
 from kudo.api.semver import precedence
-from kudo.packages.model import OperatorFile, Package, PackageParameter, ParameterGroup
+from kudo.packages.model import (
+    OperatorFile,
+    Package,
+    PackageParameter,
+    PackagePlan,
+    ParameterGroup,
+)
 from kudo.verification import verify
 
 _names = st.sampled_from(["a", "b", "A", "a.yaml", "b.yaml", "deploy", "", "x;y", "{{", "a/b"])
@@ -36,6 +42,7 @@ _pieces = st.sampled_from(
         '{{ define "d" }}{{ template "d" $ }}',
         '{{ template "d" .Params }}',
         "{{ (.Params.a).b | printf `%s` .Name }}",
+        "{{ .RunParams.a }}",
         "{{ fail `no` }}",
         "{{",
         "data: [",
@@ -73,7 +80,6 @@ _strategies = st.sampled_from(["", "serial", "parallel", "Serial"])
 _phases = st.builds(
     Phase, name=_names, strategy=_strategies, steps=_tuples(_steps), timeout=_limits
 )
-_plans = st.builds(Plan, strategy=_strategies, phases=st.none() | _tuples(_phases), timeout=_limits)
 _types = st.sampled_from(["", "string", "integer", "number", "boolean", "array", "map", "colour"])
 _parameters = st.builds(
     PackageParameter,
@@ -87,6 +93,13 @@ _parameters = st.builds(
     enum=st.none() | _tuples(_values),
     group=_names,
     advanced=st.booleans(),
+)
+_plans = st.builds(
+    PackagePlan,
+    strategy=_strategies,
+    phases=st.none() | _tuples(_phases),
+    timeout=_limits,
+    parameters=st.none() | _tuples(_parameters),
 )
 _operators = st.builds(
     OperatorFile,

@@ -39,7 +39,9 @@ def context(task: str, outputs: Outputs | None) -> RenderContext:
     instance = Instance.from_wire({"metadata": {"name": "i", "namespace": "ns"}})
     path = TaskPath("ns/i", "deploy", "p", "s", task)
     renderer = Renderer(Pool("kudo.jobs"))
-    return RenderContext(instance, version, "u", path, REF, version.tasks[task], renderer, outputs)
+    return RenderContext(
+        instance, version, "u", path, REF, version.tasks[task], renderer, outputs, {}
+    )
 
 
 async def rendered(task: str, outputs: Outputs | None) -> Any:

@@ -88,6 +88,7 @@ class Bench:
             takes_long=_takes_long,
             renderer=Renderer(Pool("kudo.jobs")),
             outputs={},
+            run_parameters={},
             client=Client(ClusterConfig("http://127.0.0.1")),
         )
 

@@ -43,6 +43,7 @@ def context(template: str, rendered: list[float]) -> TaskContext:
         tell=untold,
         renderer=Renderer(Pool("kudo.jobs"), rendered.append),
         outputs={},
+        run_parameters={},
         client=Client(ClusterConfig("http://127.0.0.1")),
     )
 

@@ -6,17 +6,18 @@ from kubectl_kudo.packages.install_set import as_declared, check_instance
 from kubectl_kudo.packages.package_folder import package_folder
 from kubectl_kudo.session.arguments import OUTPUT, PARAMETERS, Args, Flag
 from kubectl_kudo.session.command import Command
-from kubectl_kudo.session.errors import CliError, UsageError
+from kubectl_kudo.session.errors import CliError, ExitCode, UsageError
 from kubectl_kudo.session.names import did_you_mean
 from kubectl_kudo.session.output import JsonObject, check_format, many
 from kubectl_kudo.session.terminal import word
-from kubectl_kudo.session.values import given_values
+from kubectl_kudo.session.values import given_values, values_of_run
 from kudo.api import OperatorVersion
 from kudo.authoring.preview import Previewed, preview, preview_instance
 from kudo.packages.convert import to_objects
 from kudo.packages.location import locate
 from kudo.packages.readable_yaml import dump
 from kudo.packages.resolution import resolve
+from kudo.parameters.values import check_value
 
 _VERBS = {"delete": "deletes", "read": "reads"}
 """Of actions that need no more of an object than its name."""
@@ -42,11 +43,21 @@ def run(args: Args) -> None:
     objects = to_objects(resolve(located, None).root, namespace)
     version = objects.operator_version
     _check_plan(version, args.plan, args.step)
+    plan = version.plans[args.plan]
+    booleans = {each.name for each in plan.declared.values() if each.value_type == "boolean"}
+    of_run = values_of_run(
+        booleans, {each: value for each, value in given.items() if each in plan.declared}
+    )
+    faults = [check_value(plan.declared[each], value) for each, value in of_run.items()]
+    if any(faults):
+        texts = [f"run {fault.message}" for fault in faults if fault is not None]
+        raise CliError("; ".join(texts), code=ExitCode.DENIED)
+    given = {each: value for each, value in given.items() if each not in of_run}
     values = as_declared(version, given)
     name = args.instance or objects.instance.metadata.name
     check_instance(name, version, values, is_preview=True)
     instance = preview_instance(version, name, namespace, values)
-    items = preview(version, instance, args.plan, step=args.step)
+    items = preview(version, instance, args.plan, step=args.step, run_parameters=of_run)
     if args.output:
         print(many(map(_data, items), args.output), end="")
     else:
@@ -71,7 +82,8 @@ COMMAND = Command(
     ),
     more="Objects that a task deletes are comments. Labels, annotations, owner and namespace that "
     "KUDO adds\nare left out. An error names the line of the template beside the rendered one. "
-    "Outputs of Job tasks\nare shown as <task.name>: only a run has their texts.\n\n"
+    "Outputs of Job tasks\nare shown as <task.name>: only a run has their texts. -p also takes the "
+    "parameters that the plan\ndeclares for its runs; <name> stands for a required one.\n\n"
     "Without an argument, the package is the working directory or the only folder in it that is "
     "one.",
     examples=(

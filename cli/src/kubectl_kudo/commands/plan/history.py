@@ -14,6 +14,7 @@ from kubectl_kudo.reading.runs import (
     TIMED_OUT,
     active,
     entries,
+    given_text,
     mark_of,
     message_of,
     record_of,
@@ -143,7 +144,7 @@ def took(record: JsonObject) -> str:
 
 
 def cause(record: JsonObject) -> str:
-    """Return what asked for a run: a retry, parameters, the parent, and the user."""
+    """Return what asked for a run: a retry, parameters, those of the run, the parent, the user."""
     return ", ".join(_causes(record, {}, changed="parameters {}", user="user {}"))
 
 
@@ -168,6 +169,9 @@ def _causes(
         more = reasons.get("parametersLeftOut")
         names = f"{', '.join(reasons['parameters'])}{f' and {more} more' if more else ''}"
         yield changed.format(names)
+    left_out = int(record.get("runParametersLeftOut") or 0)
+    if given := given_text(record.get("runParameters"), left_out):
+        yield f"with {given}"
     if reasons.get("parent"):
         yield f"parent {reasons['parent']}"
     if reasons.get("requestedBy"):

@@ -47,7 +47,8 @@ COMMAND = Command(
     ),
     more="The step that failed and all unfinished ones run again, as a new run. Only the last run "
     "of a\nplan can be retried, if it failed, and only with the OperatorVersion and the parameters "
-    "that it\nbegan with. Otherwise start over: `plan trigger`.\n\n"
+    "that it\nbegan with. Otherwise start over: `plan trigger`.\nThe parameters of the run are "
+    "those of the failed one.\n\n"
     "With --from every step before it counts as finished, also if it is not, and all others run.\n"
     "The command tells which steps these are before it sends anything.\n\n" + CHANGE_HELP,
     examples=(

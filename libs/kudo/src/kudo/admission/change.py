@@ -35,6 +35,7 @@ from kudo.plans.runs.plan_choice import (
     used_uids,
 )
 from kudo.plans.runs.retries import is_honoured
+from kudo.plans.runs.run_parameters import given_to
 from kudo.plans.runs.upgrades import Before, left_by, stays
 
 _Value = TypeVar("_Value", covariant=True)
@@ -349,6 +350,27 @@ class Change:
         return self.by_creation.plan or self.by_upgrade.plan or self.by_parameters.plan
 
     @computed
+    def scheduled_plan(self) -> str | None:
+        """The plan that the change runs: what a change needs goes before what it names."""
+        return (None if self.deleting else self.needed) or self.direct
+
+    @computed
+    def run_parameters(self) -> Mapping[str, str]:
+        """The parameters of the run that the change schedules.
+
+        A plan that starts again keeps those that it was given. A retry has those of the failed run,
+        and a run that nobody named has none.
+        """
+        plan = self.scheduled_plan
+        if self.active is not None and plan == self.active.plan_name:
+            return self.active.parameters or {}
+        if self.needed and not self.deleting:
+            return {}
+        if self.retry is not None:
+            return given_to(self.old, self.retry) or {}
+        return self.requested.parameters or {}
+
+    @computed
     def carries_own_trigger(self) -> bool:
         """Whether the request already holds exactly what mutation writes for its change.
 
@@ -360,6 +382,7 @@ class Change:
             and trigger.plan_name == self.needed
             and not trigger.retry_of
             and trigger.status == ExecutionStatus.NEVER_RUN
+            and (trigger.parameters or {}) == self.run_parameters
             and bool(trigger.uid)
             and trigger.uid not in used_uids(self.old)
         )

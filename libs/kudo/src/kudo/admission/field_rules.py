@@ -1,12 +1,14 @@
 """Rules on fields of an Instance: one answer names everything that is wrong."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from kudo.admission.change import Change
-from kudo.api import NO_PLAN_TO_RETRY, NO_RUN_TO_RETRY
+from kudo.api import NO_PLAN_TO_RETRY, NO_RUN_TO_RETRY, Plan, bounds
 from kudo.api.problems import Problem, listed, parameter_field, shown, shown_name
 from kudo.api.times import DurationError, seconds_of
-from kudo.parameters.values import check_value, missing_required
+from kudo.parameters.values import Check, check_value, missing_required
+from kudo.plans.runs.run_parameters import FIELD, missing_problem, size_of
 from kudo.plans.runs.upgrades import operator_problems, unknown_hint
 
 
@@ -127,6 +129,56 @@ def retries_are_complete(change: Change) -> Iterator[Problem]:
         )
     if run.from_step and not run.retry_of and run.from_step != stored.from_step:
         yield Problem("RetryUnknownStep", NO_RUN_TO_RETRY, "spec.planExecution.from")
+
+
+def run_parameters_name_a_plan(change: Change) -> Iterator[Problem]:
+    run = change.new.scheduled
+    if run.parameters and not run.plan_name and run.parameters != change.old.scheduled.parameters:
+        text = (
+            "planExecution has parameters and names no plan; name the plan that they are for in "
+            "planName, or leave parameters out"
+        )
+        yield Problem("PlanUnknown", text, "spec.planExecution.planName")
+
+
+def run_parameters_are_valid(change: Change) -> Iterator[Problem]:
+    """Of the run that the change schedules: declared, of their types, within bounds, complete."""
+    name, given = change.scheduled_plan, change.run_parameters
+    plan = change.version.plans.get(name or "")
+    # A retry has those that its failed run began with, which other rules look at.
+    if name is None or plan is None or change.retry is not None:
+        return
+    yield from _faults(name, plan, given, change.check)
+    problem = missing_problem(change.new, name, plan, given)
+    # Cleanup waits for nobody, and a plan that runs again has what it was given.
+    if problem is not None and not change.deleting:
+        yield problem
+
+
+def _faults(
+    plan_name: str, plan: Plan, given: Mapping[str, str], check: Check
+) -> Iterator[Problem]:
+    """Yield what is wrong with given parameters of a run; what is missing is told by another."""
+    size, shown = size_of(given), shown_name(plan_name)
+    if size > bounds.RUN_PARAMETER_BYTES:
+        text = (
+            f"the parameters of the run have {size} bytes together, more than "
+            f"{bounds.RUN_PARAMETER_BYTES}; give less, or the name of a ConfigMap"
+        )
+        yield Problem("ParameterTooLarge", text, FIELD, "size")
+        return
+    for name in sorted(given):
+        field, definition = f"{FIELD}[{shown_name(name)}]", plan.declared.get(name)
+        if definition is None:
+            text = (
+                f"plan '{shown}' has no run parameter \"{shown_name(name)}\"; its run parameters "
+                f"are: {listed([p.name for p in plan.parameters or ()]) or 'none'}"
+            )
+            yield Problem("ParameterUnknown", text, field)
+            continue
+        problem = check_value(definition, given[name], check)
+        if problem is not None:
+            yield replace(problem, message=f"plan '{shown}': run {problem.message}", field=field)
 
 
 def a_new_time_limit_is_readable(change: Change) -> Iterator[Problem]:

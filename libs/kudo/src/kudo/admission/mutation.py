@@ -4,7 +4,7 @@ The planExecution is a new run, the stored one, or a cancelled one. Who asked fo
 cancelled it is what the request says of its user, never what was submitted.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from kudo.admission.change import Change
 from kudo.admission.source_rules import plain_secrets, plain_secrets_warning
@@ -15,7 +15,7 @@ from kudo.plans.runs.plan_choice import IDLE
 from kudo.plans.runs.upgrades import goes_up
 
 # Fields of a run that mutation writes or that only a new run may have.
-_MARKS = frozenset({"cancelledBy", "requestedBy", "retryOf", "from"})
+_MARKS = frozenset({"cancelledBy", "requestedBy", "retryOf", "from", "parameters"})
 
 
 class InstancePatch:
@@ -60,9 +60,10 @@ class InstancePatch:
         self._operations.append({"op": "add", "path": path, "value": value})
 
 
-def scheduled(plan: str, uid: str, username: str, retry: PlanExecution | None = None) -> JsonObject:
-    """Return a new run, with who asked for it and what it is a retry of."""
-    return _requested(new_run(plan, uid, retry), username)
+def scheduled(change: Change, plan: str, uid: str) -> JsonObject:
+    """Return a new run, with who asked for it, what it is a retry of, and its parameters."""
+    retry = None if change.deleting else change.retry
+    return _requested(new_run(plan, uid, retry, change.run_parameters), change.username)
 
 
 def _requested(run: JsonObject, username: str) -> JsonObject:
@@ -93,6 +94,8 @@ def by_hand(scheduled: PlanExecution, username: str) -> JsonObject:
     Nobody can have asked for its end yet.
     """
     run = _unmarked(scheduled)
+    if scheduled.parameters:
+        run["parameters"] = dict(scheduled.parameters)
     if scheduled.status == ExecutionStatus.FATAL_ERROR or scheduled.cancelled_by:
         run.pop("status", None)
     return _requested(run, username)
@@ -123,10 +126,27 @@ def _marks(scheduled: PlanExecution) -> JsonObject:
 def warnings_of(change: Change) -> tuple[str, ...]:
     """Return what the user of an admitted change should know."""
     plain = plain_secrets(change)
-    return (*_warnings_of(change), *((plain_secrets_warning(plain),) if plain else ()))
+    return (
+        *_discarded(change),
+        *_of_the_change(change),
+        *((plain_secrets_warning(plain),) if plain else ()),
+    )
 
 
-def _warnings_of(change: Change) -> tuple[str, ...]:
+def _discarded(change: Change) -> Iterator[str]:
+    """Yield that parameters of a run were given to one that has its own."""
+    run, stored = change.new.scheduled, change.active
+    if stored is None or run.plan_name != stored.plan_name or not run.parameters:
+        return
+    if dict(run.parameters) != dict(stored.parameters or {}):
+        yield (
+            f"plan '{shown_name(stored.plan_name or '')}' is running and keeps the parameters that "
+            "it was given; what this request gives is discarded; trigger the plan again once it "
+            "has ended"
+        )
+
+
+def _of_the_change(change: Change) -> tuple[str, ...]:
     if change.creates:
         undeclared = sorted(change.changed.keys() - change.declared.keys())
         more = len(undeclared) - MOST_PROBLEMS

@@ -261,6 +261,23 @@ def a_running_plan_stays_the_retry_it_is(change: Change) -> Iterator[Problem]:
         yield _bypassed("spec.planExecution.retryOf", text)
 
 
+def a_run_has_its_own_parameters(change: Change) -> Iterator[Problem]:
+    """Refuse other run parameters than those that mutation leaves."""
+    run = change.new.scheduled
+    if change.active is not None and change.keeps_the_run:
+        allowed = change.active.parameters or {}
+    elif change.scheduled_plan is not None:
+        allowed = change.run_parameters
+    else:
+        return
+    if dict(run.parameters or {}) != dict(allowed):
+        text = (
+            f"plan '{shown_name(run.plan_name or '')}' has other parameters than the run that it "
+            "was scheduled for"
+        )
+        yield _bypassed("spec.planExecution.parameters", text)
+
+
 def _bypassed(field: str, text: str) -> Problem:
     text = (
         f"{text}: the mutating webhook configuration of KUDO is missing or was bypassed; restore "

@@ -70,7 +70,8 @@ class InstanceReader:
         plans = status.get("planStatus")
         if isinstance(plans, dict):
             # Phases, steps and tasks are most of a status, and decide nothing.
-            plans = {plan: _narrowed(entry, _RUN) for plan, entry in plans.items()}
+            fields = (*_RUN, "runParameters") if history else _RUN
+            plans = {plan: _narrowed(entry, fields) for plan, entry in plans.items()}
         runs = self._trimmed_in({"planStatus": plans, "lastRun": last}, "planStatus", _is_run)
         if history:
             records = status.get("history")
@@ -88,6 +89,9 @@ class InstanceReader:
             narrow["status"] = status
         if "spec" in raw:
             spec = self._trimmed_in(raw["spec"], "parameters", _is_text)
+            if isinstance(spec, dict) and isinstance(spec.get("planExecution"), dict):
+                run = self._trimmed_in(spec["planExecution"], "parameters", _is_text)
+                spec = {**spec, "planExecution": run}
             narrow["spec"] = self._trimmed_in(spec, "parametersFrom", _is_source)
         try:
             return Instance.from_wire(narrow)
@@ -159,6 +163,9 @@ def _narrowed(entry: Json, fields: Sequence[str]) -> Json:
 
 def _is_run(entry: Json) -> bool:
     if not isinstance(entry, dict) or not isinstance(entry.get("status", ""), str):
+        return False
+    given = entry.get("runParameters") or {}
+    if not isinstance(given, dict) or not all(map(_is_text, given.values())):
         return False
     uids = (entry.get("uid"), entry.get("retryOf"), entry.get("retried"))
     return all(isinstance(uid, str | None) for uid in uids)

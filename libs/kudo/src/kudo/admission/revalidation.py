@@ -32,6 +32,7 @@ from kudo.plans.runs.last_run import (
     version_in_force,
 )
 from kudo.plans.runs.needs import due_plan
+from kudo.plans.runs.run_parameters import given_to, unattended_problem
 from kudo.plans.runs.upgrades import Before, of_record
 
 
@@ -119,6 +120,15 @@ class StoredChange(Change):
         return self.new.scheduled.plan_name or None
 
     @computed
+    def scheduled_plan(self) -> str | None:
+        """The plan whose run is about to begin; one that has begun ends as it began."""
+        return None if self.begun else self.direct
+
+    @computed
+    def run_parameters(self) -> Mapping[str, str]:
+        return given_to(self.new, self.new.scheduled) or {}
+
+    @computed
     def begun(self) -> bool:
         """Whether the scheduled run has a first status, so that it ends as it began."""
         run = self.new.scheduled
@@ -176,6 +186,10 @@ def revalidate_idle(
     if problems:
         return Revalidation(problems=problems)
     choice = due_plan(instance, version)
+    if choice.plan is not None:
+        problem = unattended_problem(instance, version, choice.plan)
+        if problem is not None:
+            return Revalidation(problems=(problem,))
     return Revalidation(choice.plan, choice.problems)
 
 

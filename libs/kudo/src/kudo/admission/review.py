@@ -164,11 +164,11 @@ def mutate(
     else:
         patch, username = InstancePatch(review.request.object), change.username
         # What a change needs goes first: rules refuse another plan that is named beside it.
-        plan = change.needed or change.direct
+        plan = change.scheduled_plan
         patch.parameters(change.values, change.new.parameters)
         patch.sources(change.sources, change.new.sources)
         if plan:
-            patch.plan_execution(mutation.scheduled(plan, fresh_uid(), username, change.retry))
+            patch.plan_execution(mutation.scheduled(change, plan, fresh_uid()))
         elif change.cancel:
             patch.plan_execution(mutation.cancelled(change, username))
         else:
@@ -236,7 +236,7 @@ def _mutated_while_deleting(
     patch, username = InstancePatch(review.request.object), change.username
     restart = PLAN_CLEANUP if change.restart and change.cleanup_active else None
     if restart:
-        patch.plan_execution(mutation.scheduled(restart, fresh_uid(), username))
+        patch.plan_execution(mutation.scheduled(change, restart, fresh_uid()))
     elif change.cancel:
         patch.plan_execution(mutation.cancelled(change, username))
     elif change.direct == PLAN_CLEANUP:

@@ -74,6 +74,8 @@ RULES: tuple[Rule, ...] = (
     Rule(field_rules.triggers_are_clear, together=True, on=~ChangeKind.CREATE),
     Rule(field_rules.an_upgrade_keeps_the_operator, together=True, at=_ALSO_STORED),
     Rule(field_rules.retries_are_complete, together=True, on=~ChangeKind.CREATE),
+    Rule(field_rules.run_parameters_name_a_plan, together=True, on=~ChangeKind.CREATE),
+    Rule(field_rules.run_parameters_are_valid, together=True, at=_ALSO_STORED),
     Rule(field_rules.a_new_time_limit_is_readable, together=True, needs_version=False),
     # On plans: the first problem decides.
     Rule(plan_rules.nothing_changes_while_deleting, on=ChangeKind.DELETING),
@@ -101,6 +103,7 @@ RULES: tuple[Rule, ...] = (
     Rule(plan_rules.the_canceller_is_the_user, on=~ChangeKind.CREATE, at=Moment.FINAL),
     Rule(plan_rules.the_requester_is_the_user, at=Moment.FINAL),
     Rule(plan_rules.a_running_plan_stays_the_retry_it_is, on=~ChangeKind.CREATE, at=Moment.FINAL),
+    Rule(plan_rules.a_run_has_its_own_parameters, at=Moment.FINAL),
 )
 """The rules, in the order in which they are applied."""
 

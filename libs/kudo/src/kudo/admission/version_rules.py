@@ -11,9 +11,16 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from gotemplate import Environment, TemplateError
-from kudo.api import OperatorVersion, Plan, Task
-from kudo.api.names import PLAN_DEPLOY, PLAN_UPDATE, PLAN_UPGRADE
-from kudo.api.problems import Problem, first_problems, listed, path_text, shown_name
+from kudo.api import OperatorVersion, Parameter, Plan, Task
+from kudo.api.names import PLAN_CLEANUP, PLAN_DEPLOY, PLAN_UPDATE, PLAN_UPGRADE
+from kudo.api.problems import (
+    Problem,
+    first_problems,
+    listed,
+    parameter_field,
+    path_text,
+    shown_name,
+)
 from kudo.api.task_kinds import FatalTaskError, check_task, kind_of, templates_of
 from kudo.parameters.definitions import definition_faults, secret_faults
 from kudo.parameters.types import is_container
@@ -30,6 +37,8 @@ _LABEL: Final = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?")
 # What is wrong with the names of pipes for this Instance is so for each.
 _SHORTEST_INSTANCE: Final = "i"
 _BEGINNINGS: Final = (PLAN_DEPLOY, PLAN_UPGRADE, PLAN_UPDATE)
+_UNATTENDED: Final = frozenset({*_BEGINNINGS, PLAN_CLEANUP})
+"""Plans that start by themselves."""
 
 
 def _problem(message: str, field: str, limit: str = "") -> Problem:
@@ -126,23 +135,59 @@ def time_limits_are_durations(version: OperatorVersion) -> Iterator[Problem]:
                 yield _problem(problem.message, f"spec.{problem.field}")
 
 
+def run_parameters_can_be_given(version: OperatorVersion) -> Iterator[Problem]:
+    """Nobody gives any to a plan that starts by itself, and no name means two things."""
+    triggered = {parameter.trigger for parameter in version.parameters}
+    for name, plan in version.plans.items():
+        required = plan.required_parameters
+        if required and (name in _UNATTENDED or name in triggered):
+            text = (
+                f"plan '{shown_name(name)}' requires run parameters, and starts without anybody "
+                f"who gives them: {listed(required)}; give them defaults"
+            )
+            yield _problem(text, f"{_plan(name)}.parameters")
+        for parameter in plan.declared.values():
+            field = f"{_plan(name)}.parameters[{shown_name(parameter.name)}]"
+            what = f"run parameter '{shown_name(parameter.name)}' of plan '{shown_name(name)}'"
+            if parameter.name in version.declared:
+                yield _problem(f"{what} has the name of a parameter of the operator", field)
+            has = {
+                "trigger": parameter.trigger,
+                "immutable": parameter.immutable,
+                "secret": parameter.secret,
+                "onChange": parameter.on_change,
+            }
+            for word in (word for word, value in has.items() if value):
+                text = f"{what} has {word}, which only parameters of the operator have"
+                yield _problem(text, f"{field}.{word}")
+
+
 def bounds_can_hold(version: OperatorVersion) -> Iterator[Problem]:
     """Otherwise no Instance could set such a parameter."""
-    for parameter in version.declared.values():
+    for parameter, where in _parameters(version):
         bounds = parameter.bounds
         for path, fault in definition_faults(parameter.value_type or "", bounds) if bounds else ():
-            field = f"spec.parameters[{shown_name(parameter.name)}].{path_text(path)}"
+            field = f"{where}.{path_text(path)}"
             yield _problem(f"parameter '{shown_name(parameter.name)}': {fault}", field)
 
 
 def defaults_are_values(version: OperatorVersion) -> Iterator[Problem]:
     """Of their type, within their bounds, and of the enum. That of a duplicate is never used."""
     check = FullReader()
-    for parameter in version.declared.values():
+    for parameter, where in _parameters(version):
         if parameter.default is not None:
             problem = check_value(parameter, parameter.default, check)
             if problem is not None:
-                yield _problem(f"default: {problem.message}", problem.field, problem.limit)
+                yield _problem(f"default: {problem.message}", where, problem.limit)
+
+
+def _parameters(version: OperatorVersion) -> Iterator[tuple[Parameter, str]]:
+    """Yield the parameters of Instances and of runs, with their fields."""
+    for parameter in version.declared.values():
+        yield parameter, parameter_field(parameter.name)
+    for name, plan in version.plans.items():
+        for parameter in plan.declared.values():
+            yield parameter, f"{_plan(name)}.parameters[{shown_name(parameter.name)}]"
 
 
 def secrets_are_set_by_instances(version: OperatorVersion) -> Iterator[Problem]:
@@ -169,6 +214,7 @@ RULES: tuple[Rule, ...] = (
     switches_have_a_text,
     pipes_can_be_named,
     time_limits_are_durations,
+    run_parameters_can_be_given,
     bounds_can_hold,
     defaults_are_values,
     secrets_are_set_by_instances,

@@ -2,7 +2,7 @@
 
 from typing import Final, NamedTuple
 
-COMMON: Final = ("instance", "outputs", "params")
+COMMON: Final = ("instance", "outputs", "params", "runParams")
 """What every expression of a package can use. `kudo.jobs.inputs.Inputs` has their values."""
 
 
@@ -18,10 +18,12 @@ class Scope(NamedTuple):
     hint: str
 
 
-CONDITION: Final = Scope(COMMON, "a condition can use params, instance and outputs")
+CONDITION: Final = Scope(COMMON, "a condition can use params, runParams, instance and outputs")
 CHECK_OF_ONE: Final = Scope(
-    ("self", "objects", *COMMON), "a check can use self, objects, params, instance and outputs"
+    ("self", "objects", *COMMON),
+    "a check can use self, objects, params, runParams, instance and outputs",
 )
 CHECK_OF_SEVERAL: Final = Scope(
-    ("objects", *COMMON), "a check with a selector can use objects, params, instance and outputs"
+    ("objects", *COMMON),
+    "a check with a selector can use objects, params, runParams, instance and outputs",
 )

@@ -11,7 +11,13 @@ from typing import Final
 from kudo.api import JsonObject, Phase, Plan, Step, Task
 from kudo.api.names import PLAN_CLEANUP, PLAN_DEPLOY, PLAN_UPDATE, PLAN_UPGRADE
 from kudo.api.value_bounds import WORDS
-from kudo.packages.model import OperatorFile, Package, PackageParameter, ParameterGroup
+from kudo.packages.model import (
+    OperatorFile,
+    Package,
+    PackageParameter,
+    PackagePlan,
+    ParameterGroup,
+)
 from kudo.parameters.bound_texts import Code, bounds_text
 from kudo.verification.parameters import declared, stored
 
@@ -49,11 +55,12 @@ def task_data(task: Task) -> JsonObject:
     return data | _timeout_field(task) | progress
 
 
-def plan_data(name: str, plan: Plan) -> JsonObject:
+def plan_data(name: str, plan: PackagePlan) -> JsonObject:
     return {
         "name": name,
         "strategy": plan.strategy or SERIAL,
         **_timeout_field(plan),
+        **_parameters_field(plan),
         "phases": [
             {
                 "name": phase.name,
@@ -73,6 +80,15 @@ def plan_data(name: str, plan: Plan) -> JsonObject:
             for phase in plan.phases or ()
         ],
     }
+
+
+def _parameters_field(plan: PackagePlan) -> JsonObject:
+    """Return the field of the parameters of runs; none if the plan declares none."""
+    data = [
+        {name: value for name, value in parameter_data(each).items() if name not in _OF_INSTANCES}
+        for each in plan.parameters or ()
+    ]
+    return {"parameters": data} if data else {}
 
 
 def _timeout_field(part: Plan | Phase | Step | Task) -> JsonObject:
@@ -109,6 +125,10 @@ def parameter_data(parameter: PackageParameter) -> JsonObject:
     }
 
 
+_OF_INSTANCES: Final = frozenset(
+    {"immutable", "trigger", "advanced", "group", "secret", "onChange"}
+)
+"""Fields that parameters of runs do not have."""
 _CHANGES: Final = {
     PLAN_DEPLOY: ("an instance is installed", (PLAN_DEPLOY,)),
     PLAN_UPDATE: ("a parameter without a plan of its own changes", (PLAN_UPDATE, PLAN_DEPLOY)),
@@ -189,8 +209,14 @@ def _chosen(change: str, package: Package) -> str:
 
 def _steps(operator: OperatorFile) -> Iterator[str]:
     for name, plan in sorted((operator.plans or {}).items()):
-        if plan.phases:
+        if plan.phases or plan.parameters:
             yield f"### Plan {_code(name)}{_timeout(plan.timeout)}"
+        if plan.parameters:
+            command = f"kubectl kudo plan trigger --instance NAME --name {name} -p NAME=VALUE"
+            yield f"Whoever triggers it can give it parameters: {_code(command)}."
+            header = ("Run parameter", "Description", "Type", "Default", "Required")
+            yield _table(header, [_row(parameter, "")[:-1] for parameter in plan.parameters])
+        if plan.phases:
             yield _phases(plan)
 
 

@@ -21,7 +21,14 @@ from kudo.tasks.job import JobError, JobNames, job_object, rendered_job
 from kudo.tasks.job.outputs import placeholders
 from kudo.tasks.kudo_operator import child_of, manifest
 from kudo.tasks.pipe import read_pod
-from kudo.tasks.rendering import DocumentError, Engine, read_objects, render, variables
+from kudo.tasks.rendering import (
+    DocumentError,
+    Engine,
+    read_objects,
+    render,
+    stand_ins,
+    variables,
+)
 from kudo.tasks.template_lines import template_line
 
 _RUN: Final = "00000000-0000-0000-0000-000000000000"
@@ -65,7 +72,12 @@ class PreviewError(KudoError):
 
 
 def preview(
-    version: OperatorVersion, instance: Instance, plan: str, *, step: str = ""
+    version: OperatorVersion,
+    instance: Instance,
+    plan: str,
+    *,
+    step: str = "",
+    run_parameters: Mapping[str, str] | None = None,
 ) -> tuple[Previewed, ...]:
     """Return what the tasks of a plan would do, in its order.
 
@@ -74,12 +86,13 @@ def preview(
         instance: The Instance, with the values of its parameters.
         plan: Name of the plan.
         step: Name of the only step to render; empty for all.
+        run_parameters: The parameters of the run; `<name>` stands for a required one.
 
     Raises:
         PreviewError: a template or a value is wrong; the text has the line of the template and of
             what it was rendered to.
     """
-    tasks = version.tasks
+    tasks, given = version.tasks, {**stand_ins(version.plans[plan]), **(run_parameters or {})}
     previews: list[Previewed] = []
     for phase_index, phase in enumerate(version.plans[plan].phases or ()):
         for step_index, definition in enumerate(phase.steps):
@@ -91,7 +104,9 @@ def preview(
                 if name not in tasks:
                     raise PreviewError(f"{position}: the package has no such task")
                 when = tuple(filter(None, (phase.when, definition.when)))
-                items = _TaskPreview(version, instance, position, tasks[name], outputs).items()
+                items = _TaskPreview(
+                    version, instance, position, tasks[name], outputs, given
+                ).items()
                 previews.extend(replace(item, when=when) for item in items)
     return tuple(previews)
 
@@ -137,6 +152,7 @@ class _TaskPreview:
     position: Position
     task: Task
     outputs: Mapping[str, Mapping[str, str]]
+    run_parameters: Mapping[str, str]
 
     def items(self) -> list[Previewed]:
         try:
@@ -159,6 +175,7 @@ class _TaskPreview:
             phase=at.phase,
             step=at.step,
             outputs=self.outputs,
+            run_parameters=self.run_parameters,
         ).read()
 
     def parameters(self) -> Mapping[str, object]:

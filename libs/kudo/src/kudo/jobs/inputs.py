@@ -18,20 +18,28 @@ class Inputs:
         values: What it can use besides the parameters, by name.
         parameters: The texts of the parameters, `params`.
         hint: What it can use, in words.
+        run_parameters: The texts of the parameters of the run, `runParams`.
     """
 
     values: Mapping[str, Any]
     parameters: tuple[RawParameter, ...]
     hint: str
+    run_parameters: tuple[RawParameter, ...] = ()
 
     def to_wire(self) -> list[Any]:
         parameters = [list(parameter) for parameter in self.parameters]
-        return [dict(self.values), parameters, self.hint]
+        run_parameters = [list(parameter) for parameter in self.run_parameters]
+        return [dict(self.values), parameters, run_parameters, self.hint]
 
     @classmethod
     def from_wire(cls, wire: list[Any]) -> "Inputs":
-        values, parameters, hint = wire
-        return cls(values, tuple(RawParameter(*one) for one in parameters), hint)
+        values, parameters, run_parameters, hint = wire
+        return cls(
+            values,
+            tuple(RawParameter(*one) for one in parameters),
+            hint,
+            tuple(RawParameter(*one) for one in run_parameters),
+        )
 
     def read(self) -> dict[str, Any]:
         """Return all values by name.
@@ -39,7 +47,12 @@ class Inputs:
         Raises:
             InvalidInput: a parameter cannot be read.
         """
-        return {**self.values, "params": expression_values(self.parameters, Budget())}
+        budget = Budget()
+        return {
+            **self.values,
+            "params": expression_values(self.parameters, budget),
+            "runParams": expression_values(self.run_parameters, budget),
+        }
 
     def fault(self, result: Result, expression: str) -> str:
         """Return why an expression has no value, for a status; empty if it has one.

@@ -68,7 +68,8 @@ class Request:
         texts = sum(map(len, self.templates.values()))
         texts += sum(len(text) for of_task in outputs.values() for text in of_task.values())
         texts += sum(len(text) for _, text in texts_of(self.job))
-        return texts + sum(len(parameter.text or "") for parameter in self.variables.parameters)
+        given = (*self.variables.parameters, *(self.variables.run_parameters or ()))
+        return texts + sum(len(parameter.text or "") for parameter in given)
 
     @property
     def number(self) -> int:
@@ -84,6 +85,10 @@ class Request:
                 "fixed": dict(self.variables.fixed),
                 "parameters": [list(parameter) for parameter in self.variables.parameters],
                 "outputsKnown": self.variables.outputs_known,
+                "runParameters": None
+                if self.variables.run_parameters is None
+                else [list(parameter) for parameter in self.variables.run_parameters],
+                "runParametersKnown": self.variables.run_parameters_known,
                 "task": self.task,
                 "job": self.job,
             }
@@ -93,7 +98,14 @@ class Request:
     def decode(cls, request: bytes) -> "Request":
         fields = orjson.loads(request)
         parameters = tuple(RawParameter(*parameter) for parameter in fields["parameters"])
-        variables = Variables(fields["fixed"], parameters, fields["outputsKnown"])
+        given = fields["runParameters"]
+        variables = Variables(
+            fields["fixed"],
+            parameters,
+            fields["outputsKnown"],
+            None if given is None else tuple(RawParameter(*parameter) for parameter in given),
+            fields["runParametersKnown"],
+        )
         return cls(
             fields["output"],
             tuple(fields["resources"]),
@@ -201,7 +213,7 @@ def handle(request: bytes) -> bytes:
 def _lines(request: Request) -> Iterator[bytes]:
     # CPU time, since the machine may be busy with others; a template that waits cannot be written.
     until = time.process_time() + _CPU_SECONDS
-    engine = Engine.full(outputs_known=request.variables.outputs_known)
+    engine = Engine.full(request.variables)
     values = request.variables.read(
         engine.budget, lambda name: position.tell(f'parameter "{shown_name(name)}"')
     )

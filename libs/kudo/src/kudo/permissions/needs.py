@@ -23,7 +23,7 @@ from kudo.permissions.rights import RBAC, add_grants
 from kudo.tasks.job.outputs import is_placeholder_in, placeholders
 from kudo.tasks.kudo_operator import Child, VersionKey, child_of
 from kudo.tasks.pipe import read_pod
-from kudo.tasks.rendering import Engine, read_objects, render, render_named, variables
+from kudo.tasks.rendering import Engine, read_objects, render, render_named, stand_ins, variables
 
 Versions = Callable[[VersionKey], OperatorVersion | None]
 Values = Mapping[str, object]
@@ -157,6 +157,7 @@ class _Plans:
                         phase=phase,
                         step=step,
                         outputs=placeholders(self.version.outputs),
+                        run_parameters=stand_ins(self.version.plans[plan]),
                     ).read()
                 except (FatalTaskError, InvalidInput) as error:
                     self.unknown(self.source(task), error)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import goyaml
-from gotemplate import INLINE, Environment, TemplateError
+from gotemplate import INLINE, Environment, TemplateError, nodes
 from goyaml import Budget, YamlError, json_documents, load
 from kubeio.names import api_version_fault, name_fault
 from kudo.api import JsonObject, bounds
@@ -24,15 +24,16 @@ from kudo.api.problems import InvalidInput, kind_of_value, shown_name, text_faul
 from kudo.api.task_kinds import FatalTaskError
 from kudo.parameters.template import RawParameter, TooLarge, raw_values, read_values
 from kudo.tasks.pipe import pipes
-from kudo.tasks.usage import uses_outputs
+from kudo.tasks.usage import uses_outputs, uses_run_parameters
 
 if TYPE_CHECKING:  # worker processes start without the models
-    from kudo.api import Instance, OperatorVersion
+    from kudo.api import Instance, OperatorVersion, Plan
 
 _DOCUMENT_SEPARATOR = re.compile(r"\n\ufeff?---")
 """A byte order mark stands there if files were joined on Windows."""
 _FULL: Final = Environment(policy="operator", missing_key="error")
 _INLINE: Final = Environment(policy="operator", missing_key="error", limits=INLINE)
+_STAND_INS: Final = {"integer": "1", "number": "1", "boolean": "true", "array": "[]", "map": "{}"}
 OUTPUTS_UNKNOWN: Final = "OutputsUnknown"
 _OBJECT_NODES: Final = 150_000
 """Values in one YAML document, because a reconciler copies an object whole, on its event loop."""
@@ -69,26 +70,46 @@ class Engine:
         budget: Of all YAML that is read: parameters and rendered documents.
         count: Of the objects of all templates.
         outputs_known: Whether templates may use outputs of tasks.
+        run_parameters_known: Whether they may use parameters of a run.
     """
 
     environment: Environment
     budget: Budget
     count: _Count
     outputs_known: bool = True
+    run_parameters_known: bool = True
 
     @classmethod
-    def full(cls, *, outputs_known: bool = True) -> "Engine":
-        """Return an engine with the limits that templates must keep."""
-        return cls(_FULL, Budget(goyaml.DEFAULT_LIMITS), _Count(), outputs_known)
+    def full(cls, known: "Variables | None" = None) -> "Engine":
+        """Return an engine with the limits that templates must keep.
+
+        Args:
+            known: What templates can refer to; by default all that they name.
+        """
+        return cls(_FULL, Budget(goyaml.DEFAULT_LIMITS), _Count(), *_known(known))
 
     @classmethod
-    def inline(cls, *, outputs_known: bool = True) -> "Engine":
-        """Return an engine with the limits that an event loop can afford."""
-        return cls(_INLINE, Budget(goyaml.INLINE), _Count(), outputs_known)
+    def inline(cls, known: "Variables | None" = None) -> "Engine":
+        """Return an engine with the limits that an event loop can afford; see `full`."""
+        return cls(_INLINE, Budget(goyaml.INLINE), _Count(), *_known(known))
+
+    def unknown_in(self, tree: nodes.Tree) -> str:
+        """Return what a template uses that a run alone has; empty if it uses nothing of it."""
+        if not self.outputs_known and uses_outputs(tree):
+            return "outputs of tasks"
+        if not self.run_parameters_known and uses_run_parameters(tree):
+            return "parameters of a run"
+        return ""
+
+
+def _known(variables: "Variables | None") -> tuple[bool, bool]:
+    if variables is None:
+        return True, True
+    return variables.outputs_known, variables.run_parameters_known
 
 
 class OutputsUnknown(FatalTaskError):
-    """A template uses outputs of tasks where these are not known; it ends no run."""
+    """A template uses what a run alone has where that is not known; it ends no run."""
 
     def __init__(self, message: str) -> None:
         super().__init__(OUTPUTS_UNKNOWN, message)
@@ -116,11 +137,15 @@ class Variables:
         parameters: The texts of the parameters.
         outputs_known: Whether `fixed` has all outputs of tasks that templates may use. If not, one
             that uses some is not rendered: what it would give depends on a run.
+        run_parameters: The texts of the parameters of the run; None if no plan declares any.
+        run_parameters_known: The same of these: whether they are those of a run.
     """
 
     fixed: Mapping[str, object]
     parameters: tuple[RawParameter, ...]
     outputs_known: bool = True
+    run_parameters: tuple[RawParameter, ...] | None = None
+    run_parameters_known: bool = True
 
     def read(
         self, budget: Budget | None = None, begin: Callable[[str], None] | None = None
@@ -136,11 +161,13 @@ class Variables:
         """
         try:
             parameters = read_values(_announced(self.parameters, begin), budget)
+            given = read_values(_announced(self.run_parameters or (), begin), budget)
         except InvalidInput as error:
             text = f"could not parse parameters: {error}"
             limit = error.limit if isinstance(error, TooLarge) else ""
             raise FatalTaskError("InvalidParams", text, limit=limit) from error
-        return {**self.fixed, "Params": parameters}
+        of_run = {} if self.run_parameters is None else {"RunParams": given}
+        return {**self.fixed, "Params": parameters, **of_run}
 
 
 def _announced(
@@ -177,6 +204,7 @@ def variables(
     phase: str,
     step: str,
     outputs: Mapping[str, Mapping[str, str]] | None = None,
+    run_parameters: Mapping[str, str] | None = None,
 ) -> Variables:
     """Return what templates of a task can refer to.
 
@@ -187,6 +215,7 @@ def variables(
         phase: Its phase.
         step: The step of the task.
         outputs: The outputs that the step sees; None outside of its run.
+        run_parameters: The parameters of the run; None outside of a run of the plan.
 
     Raises:
         FatalTaskError: the artifacts of the plan's Pipe tasks cannot be named, reason InvalidPlan.
@@ -207,7 +236,31 @@ def variables(
         # Only then: a package of KUDO 0.19 may print all that there is.
         fixed["Outputs"] = outputs
     parameters = raw_values(version.parameters, instance.parameters)
-    return Variables(fixed, parameters, outputs_known=not declares or outputs is not None)
+    definition = version.plans.get(plan)
+    declared = definition.declared.values() if definition is not None else ()
+    of_run = None
+    if version.has_run_parameters:
+        of_run = raw_values(declared, run_parameters or {})
+    return Variables(
+        fixed,
+        parameters,
+        outputs_known=not declares or outputs is not None,
+        run_parameters=of_run,
+        run_parameters_known=not declared or run_parameters is not None,
+    )
+
+
+def stand_ins(plan: "Plan") -> dict[str, str]:
+    """Return what stands for required parameters of a run where there is none.
+
+    It is the first value of an enum, a number, or else `<name>`, as for outputs.
+    """
+    given: dict[str, str] = {}
+    for name in plan.required_parameters:
+        parameter = plan.declared[name]
+        fixed = _STAND_INS.get(parameter.value_type or "", f"<{name}>")
+        given[name] = parameter.enum[0] if parameter.enum else fixed
+    return given
 
 
 def render_objects(
@@ -280,7 +333,7 @@ def render(
 
     Raises:
         FatalTaskError: with the template engine's error, which names line and column.
-        OutputsUnknown: it uses outputs of tasks, and the engine has none.
+        OutputsUnknown: it uses what a run alone has, and the engine has none of that.
     """
     environment = engine.environment if engine is not None else _FULL
     what = what or f"template {name}"
@@ -288,8 +341,9 @@ def render(
     step = "parsing"
     try:
         template = environment.parse(name, text)
-        if engine is not None and not engine.outputs_known and uses_outputs(template.tree):
-            raise OutputsUnknown(f"{what} uses outputs of tasks, and only a run has them")
+        unknown = "" if engine is None else engine.unknown_in(template.tree)
+        if unknown:
+            raise OutputsUnknown(f"{what} uses {unknown}, and only a run has them")
         step = "rendering"
         return template.render(values, expired=expired)
     except TemplateError as error:

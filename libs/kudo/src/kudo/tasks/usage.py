@@ -1,9 +1,10 @@
 """Finds what a template uses, by walking its tree with the values of dot, `$` and variables.
 
-A value is the data of the template, its `.Params`, its `.Outputs` or those of a task, a literal
-text, or anything else. Of the data and of what is in it, the use of a field is noted; where it goes
-as a whole into a function, a loop or the output, all of it counts as used. Templates that are
-defined in the file are walked once for each kind of value that they are called with.
+A value is the data of the template, its `.Params`, its `.RunParams`, its `.Outputs` or those of a
+task, a literal text, or anything else. Of the data and of what is in it, the use of a field is
+noted; where it goes as a whole into a function, a loop or the output, all of it counts as used.
+Templates that are defined in the file are walked once for each kind of value that they are called
+with.
 """
 
 import re
@@ -26,7 +27,7 @@ VARIABLES: Final = (
     "StepName",
 )
 """What templates find at the top beside the maps."""
-MAPS: Final = ("Params", "Pipes", "Outputs")
+MAPS: Final = ("Params", "Pipes", "Outputs", "RunParams")
 _LOGICAL: Final = frozenset({"and", "or", "not"})
 
 Position = tuple[int, int]
@@ -46,6 +47,9 @@ class Usage:
         outputs: Tasks, and outputs of them, whose value it takes; an empty name is the task.
         tasks_asked: Tasks of which it asks whether there are outputs.
         every_output: Whether it hands on the outputs of all tasks at once.
+        run_parameters: Parameters of a run that it takes the value of.
+        run_parameters_asked: Those of which it asks whether they exist.
+        every_run_parameter: Whether it hands on all parameters of a run at once.
     """
 
     parameters: dict[str, Position] = field(default_factory=dict)
@@ -56,6 +60,9 @@ class Usage:
     outputs: dict[tuple[str, str], Position] = field(default_factory=dict)
     tasks_asked: set[str] = field(default_factory=set)
     every_output: bool = False
+    run_parameters: dict[str, Position] = field(default_factory=dict)
+    run_parameters_asked: set[str] = field(default_factory=set)
+    every_run_parameter: bool = False
 
 
 def usage_of(tree: nodes.Tree) -> Usage:
@@ -69,14 +76,25 @@ def uses_outputs(tree: nodes.Tree) -> bool:
     The time that it takes is linear in the size of the tree, so an event loop that has parsed a
     template can ask.
     """
-    usage = _Walk(tree, outputs_alone=True).run()
+    usage = _Walk(tree, of_runs_alone=True).run()
     return bool(usage.outputs or usage.tasks_asked or usage.every_output)
+
+
+def uses_run_parameters(tree: nodes.Tree) -> bool:
+    """Return whether what a template renders to may depend on parameters of a run.
+
+    It takes the time that `uses_outputs` takes.
+    """
+    usage = _Walk(tree, of_runs_alone=True).run()
+    asked = usage.run_parameters_asked
+    return bool(usage.run_parameters or asked or usage.every_run_parameter)
 
 
 class _Thing(Enum):
     DATA = auto()
     PARAMETERS = auto()
     OUTPUTS = auto()
+    RUN_PARAMETERS = auto()
     OTHER = auto()
 
 
@@ -98,9 +116,13 @@ class _OutputsOf:
 _Value = _Thing | _Literal | _Parameter | _OutputsOf
 _Scope = ChainMap[str, _Value]
 _DATA, _PARAMETERS, _OTHER = _Thing.DATA, _Thing.PARAMETERS, _Thing.OTHER
-_OUTPUTS = _Thing.OUTPUTS
+_OUTPUTS, _RUN_PARAMETERS = _Thing.OUTPUTS, _Thing.RUN_PARAMETERS
 _NAMES: Final = frozenset((*VARIABLES, *MAPS))
-_MEMBERS: Final[Mapping[str, _Value]] = {"Params": _PARAMETERS, "Outputs": _OUTPUTS}
+_MEMBERS: Final[Mapping[str, _Value]] = {
+    "Params": _PARAMETERS,
+    "Outputs": _OUTPUTS,
+    "RunParams": _RUN_PARAMETERS,
+}
 _Key = TypeVar("_Key", str, tuple[str, str])
 
 
@@ -109,13 +131,13 @@ class _Walk:
 
     Args:
         tree: The template.
-        outputs_alone: Whether nothing else is asked for. Then a template that is defined in the
-            file is walked twice at most, however many values it is called with.
+        of_runs_alone: Whether nothing is asked for but what a run alone has. Then a template that
+            is defined in the file is walked twice at most, however many values it is called with.
     """
 
-    def __init__(self, tree: nodes.Tree, *, outputs_alone: bool = False) -> None:
+    def __init__(self, tree: nodes.Tree, *, of_runs_alone: bool = False) -> None:
         self._tree = tree
-        self._outputs_alone = outputs_alone
+        self._of_runs_alone = of_runs_alone
         self._bodies: Mapping[str, nodes.Body] = {tree.name: tree.root, **tree.templates}
         self._usage = Usage()
         self._seen: set[tuple[str, _Value]] = set()
@@ -145,7 +167,7 @@ class _Walk:
                 self._block(node, dot, scope.new_child())
             case nodes.Template(name=name, pipe=argument):
                 value = self._pipe(argument, dot, scope) if argument else _OTHER
-                if self._outputs_alone and value is not _DATA:
+                if self._of_runs_alone and value is not _DATA:
                     self._hand_on(value)
                     value = _OTHER
                 # Once for each kind of value: a template may call itself.
@@ -255,6 +277,8 @@ class _Walk:
                 self._usage.asked.add(name)
             case "hasKey", [_Thing.OUTPUTS, _Literal(text=name)]:
                 self._usage.tasks_asked.add(name)
+            case "hasKey", [_Thing.RUN_PARAMETERS, _Literal(text=name)]:
+                self._usage.run_parameters_asked.add(name)
             case _:
                 for argument in arguments:
                     self._hand_on(argument)
@@ -273,6 +297,8 @@ class _Walk:
             case _Thing.OUTPUTS:
                 self._note(self._usage.outputs, (name, ""), pos)
                 return _OutputsOf(name)
+            case _Thing.RUN_PARAMETERS:
+                self._note(self._usage.run_parameters, name, pos)
             case _OutputsOf(task=task):
                 self._note(self._usage.outputs, (task, name), pos)
             case _Thing.DATA:
@@ -287,6 +313,8 @@ class _Walk:
             self._usage.everything = True
         if value in {_DATA, _OUTPUTS}:
             self._usage.every_output = True
+        if value in {_DATA, _RUN_PARAMETERS}:
+            self._usage.every_run_parameter = True
 
     def _note(self, uses: dict[_Key, Position], name: _Key, pos: int) -> None:
         if name not in uses:

@@ -250,6 +250,8 @@ CODES: Final[Mapping[str, str]] = {
     "RemovedAPIVersion": "An object is in an API version that Kubernetes no longer serves.",
     "ResourceUnmarshalError": "The podTemplate of a Job task is no pod.",
     "ResourceValidationError": "A pod of a Pipe task cannot hand its files on, or no Job be made.",
+    "RunParameterSecret": "The name of a parameter of a run sounds like a secret, which it is not.",
+    "RunParameterUnknown": "A run parameter is used in a plan that does not declare it.",
     "ScriptUnused": "No task runs a script.",
     "SecretExposed": "A secret parameter is used where its value would be seen.",
     "StepEmpty": "A step has no tasks, so it does nothing.",

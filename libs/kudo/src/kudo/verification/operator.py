@@ -64,11 +64,12 @@ def _version(
 
 def the_extended_language_is_declared(package: Package) -> Iterator[Finding]:
     """KUDO 0.19 ignores fields that it does not know, and would run other plans."""
-    said = package.operator.kudo_version
+    said, plans = package.operator.kudo_version, (package.operator.plans or {}).values()
     more = [
         *(["the short form of plans"] if package.expansion.is_short else []),
         *(["secret parameters"] if any(each.secret for each in package.parameters) else []),
         *(["when"] if any(True for _ in _conditions(package)) else []),
+        *(["parameters of plans"] if any(plan.parameters for plan in plans) else []),
         *(f"tasks of kind {kind}" for kind in _extended_kinds(package)),
     ]
     version, needed = precedence(said), precedence(EXTENDED)

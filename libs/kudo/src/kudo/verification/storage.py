@@ -106,10 +106,15 @@ def _of_operator(package: Package) -> Iterator[_Bound]:
     yield "the number of entries of all lists", _entries(package), bounds.ENTRIES_IN_ALL, in_all
 
 
-def _of_plan(name: str, plan: Plan) -> Iterator[_Bound]:
+def _of_plan(name: str, plan: PackagePlan) -> Iterator[_Bound]:
     yield from _of_part(plan, " of the plan", partial(at_plan, name))
     count = sum(len(phase.steps) for phase in plan.phases or ())
     yield "the number of steps of the plan", count, bounds.PLAN_STEPS, at_plan(name)
+    for number, parameter in enumerate(plan.parameters or ()):
+        place = partial(at_plan, name, "parameters", number)
+        yield from _of_part(parameter, " of the run parameter", place)
+        for value in _values(parameter):
+            yield _text("a value of the run parameter", value, bounds.VALUE, place())
     for number, phase in enumerate(plan.phases or ()):
         place = partial(at_plan, name, "phases", number)
         yield from _of_part(phase, " of the phase", place)
@@ -125,7 +130,11 @@ def _of_parameters(package: Package) -> Iterator[_Bound]:
         yield from _of_part(parameter, " of the parameter", place)
         for value in _values(parameter):
             yield _text("a value of the parameter", value, bounds.VALUE, place())
-    values = sum(bounds.value_counts(declared(each).to_wire() for each in package.parameters))
+    of_runs = [
+        each for plan in (package.operator.plans or {}).values() for each in plan.parameters or ()
+    ]
+    all_parameters = (*package.parameters, *of_runs)
+    values = sum(bounds.value_counts(declared(each).to_wire() for each in all_parameters))
     what = "the number of items and properties of all parameters, and of values of their enums"
     yield what, values, bounds.VALUES_IN_ALL, in_parameters("parameters")
 

@@ -24,6 +24,7 @@ from kudo.plans.runs.conditions import SOURCE_REASONS
 from kudo.plans.runs.history import never_ran
 from kudo.plans.runs.last_run import edited_since, run_in_progress, sources_changed
 from kudo.plans.runs.plan_choice import active_run
+from kudo.plans.runs.run_parameters import as_begun
 from kudo.plans.runs.status import begun, running, waiting_for_source
 from kudo_reconciler.common.clock import loop_seconds
 from kudo_reconciler.common.errors import Outdated
@@ -208,7 +209,7 @@ class Beginning:
             await self.ending.fail(instance, version, status, problems[0].reason, text)
         else:
             await self.context.instances.schedule(
-                instance, plan, instance.plan_status[plan].uid or ""
+                instance, plan, instance.plan_status[plan].uid or "", asked=as_begun(instance, plan)
             )
 
     async def _end_edited(
@@ -223,7 +224,9 @@ class Beginning:
         # The Instance is deleted after the end of a cleanup, and what was not cleaned up would stay
         # for ever. So it starts again with a new uid, as if a user had set one.
         self.context.events.warning(instance, uid, edited.reason, edited.message)
-        await self.context.instances.schedule(instance, name, self.context.fresh_uid())
+        fresh = self.context.fresh_uid()
+        asked = as_begun(instance, name)
+        await self.context.instances.schedule(instance, name, fresh, asked=asked)
         return Result("scheduled", requeue_after=AGAIN_SECONDS)
 
     async def _with_finalizer(self, instance: Instance, version: OperatorVersion) -> Instance:

@@ -25,6 +25,7 @@ from kudo.plans.execution import (
 from kudo.plans.runs.last_run import NO_SOURCES, run_in_progress
 from kudo.plans.runs.plan_choice import has_uid_of_another_plan
 from kudo.plans.runs.retries import is_honoured
+from kudo.plans.runs.run_parameters import as_begun
 from kudo.plans.runs.status import begun, held_up, with_entry
 from kudo.tasks.kudo_operator import dependencies_of
 from kudo.tasks.pipe import pipes
@@ -172,7 +173,8 @@ class Scheduled:
             await self.context.instances.drop_request(instance)
         else:
             uid = instance.plan_status[plan].uid or ""
-            await self.context.instances.schedule(instance, plan, uid)
+            asked = as_begun(instance, plan)
+            await self.context.instances.schedule(instance, plan, uid, asked=asked)
         return Result("scheduled", requeue_after=AGAIN_SECONDS)
 
     # Progress
@@ -197,6 +199,8 @@ class Scheduled:
             instance = await self.context.instances.write_status(instance, status)
             status = instance.status
         entry = (status.plan_status or {})[name]
+        if memory.run_parameters is None:
+            memory.run_parameters = entry.run_parameters or {}
         plan = version.plans.get(name)
         if plan is None:
             text = f"could not find required plan: '{name}'"

@@ -181,4 +181,5 @@ def _task_contexts(
                     renderer,
                     outputs=None,
                     values=memory.values or NO_VALUES,
+                    run_parameters=None,
                 )

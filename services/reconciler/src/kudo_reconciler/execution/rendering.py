@@ -277,7 +277,7 @@ def _is_small(request: Request) -> bool:
 
 async def _inline(request: Request) -> list[object]:
     """Render on the event loop, which may run other tasks after each text."""
-    engine = Engine.inline(outputs_known=request.variables.outputs_known)
+    engine = Engine.inline(request.variables)
     values = request.variables.read(engine.budget)
     made: list[object] = []
     for rendered in render.made_of(request, engine, values):
@@ -306,7 +306,8 @@ def _hash(request: Request) -> int:
     names = (value for value in variables.fixed.values() if isinstance(value, str))
     texts = (templates.get(name) for name in request.resources)
     fields = (text for _, text in texts_of(request.job))
-    return hash((request.output, request.resources, *names, *texts, *fields, variables.parameters))
+    given = variables.parameters, variables.run_parameters
+    return hash((request.output, request.resources, *names, *texts, *fields, *given))
 
 
 def _digest(request: Request) -> bytes:
@@ -322,10 +323,13 @@ def _digest(request: Request) -> bytes:
 def _texts(request: Request) -> list[str]:
     variables = request.variables
     texts = [request.output, repr(variables.fixed), str(variables.outputs_known)]
+    texts += [str(variables.run_parameters_known), str(variables.run_parameters is None)]
+    # Where the one list ends and the other begins.
+    texts.append(str(len(variables.parameters)))
     texts += [request.task, repr(request.job)]
     for resource in request.resources:
         texts += [resource, request.templates.get(resource, "")]
-    for parameter in request.variables.parameters:
+    for parameter in (*variables.parameters, *(variables.run_parameters or ())):
         texts += [parameter.name, parameter.value_type or ""]
         # One without a value is not the same as one with an empty value.
         texts.append("-" if parameter.text is None else f"+{parameter.text}")

@@ -138,6 +138,7 @@ class RunMemory:
         entry: The status entry of the run when its last step began.
         ending: How the run ends, once its Jobs are deleted; None before that.
         is_first_run: Whether nothing was ever applied for the Instance before the run.
+        run_parameters: The parameters that the run was given; None until it begins.
         objects: Numbers of objects that tasks apply, as they were rendered last.
         expected: What each task applies, as it was rendered for the record; None before that.
         rendered: The objects that each task has rendered; none for one that deletes.
@@ -179,6 +180,7 @@ class RunMemory:
     entry: PlanStatus | None = None
     ending: Progress | None = None
     is_first_run: bool = False
+    run_parameters: Mapping[str, str] | None = None
     objects: dict[TaskKey, int] = field(default_factory=dict)
     expected: dict[TaskKey, Sequence[record.Entry]] | None = None
     rendered: dict[TaskKey, frozenset[record.Place]] = field(default_factory=dict)
@@ -194,12 +196,18 @@ class RunMemory:
 
     def as_begun(self, instance: Instance) -> Instance:
         """Return the Instance with version, parameters and account that the run began with."""
-        kept = {
+        kept: dict[str, object] = {
             "operator_version": self.spec.operator_version,
             "parameters": self.spec.parameters,
             "parameters_from": self.spec.parameters_from,
             "service_account_name": self.spec.service_account_name,
         }
+        begun = self.spec.plan_execution
+        if begun is not None and instance.spec.plan_execution is not None:
+            # Its own, whatever was written past the webhook before its first status is stored.
+            kept["plan_execution"] = instance.spec.plan_execution.model_copy(
+                update={"parameters": begun.parameters}
+            )
         return instance.model_copy(update={"spec": instance.spec.model_copy(update=kept)})
 
     def skip(self, plan: Plan, ref: StepRef, *, whole_phase: bool) -> None:
@@ -243,7 +251,9 @@ Memories = dict[Key, RunMemory]
 def inputs_of(
     instance: Instance,
     version: OperatorVersion,
+    plan: str,
     outputs: Outputs,
+    run_parameters: Mapping[str, str],
     scope: Scope,
     values: RunValues = NO_VALUES,
 ) -> Inputs:
@@ -253,8 +263,10 @@ def inputs_of(
     """
     visible = [parameter for parameter in version.parameters if not parameter.secret]
     parameters = raw_values(visible, values.of(instance.parameters, secret=False))
+    definition = version.plans.get(plan)
+    of_runs = definition.declared.values() if definition is not None else ()
     others = {"instance": instance_value(instance), "outputs": outputs}
-    return Inputs(others, parameters, scope.hint)
+    return Inputs(others, parameters, scope.hint, raw_values(of_runs, run_parameters))
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,8 +313,15 @@ class StepContext:
             FatalTaskError: it cannot be evaluated, or exceeds a limit.
             TransientTaskError: no worker process was available.
         """
-        values = self.memory.values or NO_VALUES
-        inputs = inputs_of(self.instance, self.version, self.outputs, CONDITION, values)
+        inputs = inputs_of(
+            self.instance,
+            self.version,
+            self.plan_name,
+            self.outputs,
+            self.memory.run_parameters or {},
+            CONDITION,
+            self.memory.values or NO_VALUES,
+        )
         request = condition.Request(expression, inputs)
         return await self.renderer.holds(request, self.instance.metadata.namespace)
 
@@ -347,6 +366,7 @@ class StepContext:
             renderer=self.renderer,
             outputs=self.outputs,
             values=self.memory.values or NO_VALUES,
+            run_parameters=self.memory.run_parameters or {},
             client=self.client,
             applied=self.applied(name),
             job_uid=self.job_uid(name),
@@ -375,6 +395,7 @@ class RenderContext:
         renderer: Renders the templates of all tenants.
         outputs: The outputs of tasks that its step sees; None where these are not known, so that
             what uses some cannot be rendered.
+        run_parameters: The parameters of the run; None outside of one, as for outputs.
         values: What the run has read from Secrets and ConfigMaps.
     """
 
@@ -386,6 +407,7 @@ class RenderContext:
     task: Task
     renderer: Renderer
     outputs: Outputs | None
+    run_parameters: Mapping[str, str] | None
     values: RunValues = field(default=NO_VALUES, kw_only=True)
 
     @property
@@ -419,6 +441,7 @@ class RenderContext:
             task,
             self.renderer,
             outputs,
+            self.run_parameters,
             values=self.values,
         )
 
@@ -503,7 +526,15 @@ class RenderContext:
 
     def inputs(self, scope: Scope) -> Inputs:
         """Return what the expressions of the task can use besides objects."""
-        return inputs_of(self.instance, self.version, self.outputs or {}, scope, self.values)
+        return inputs_of(
+            self.instance,
+            self.version,
+            self.path.plan,
+            self.outputs or {},
+            self.run_parameters or {},
+            scope,
+            self.values,
+        )
 
     def is_confidential(self, manifest: Manifest) -> bool:
         """Return whether an object may have the value of a secret parameter."""
@@ -541,6 +572,7 @@ class RenderContext:
             phase=self.ref.phase,
             step=self.ref.step,
             outputs=self.outputs,
+            run_parameters=self.run_parameters,
         )
         if self.values is NO_VALUES:
             return made

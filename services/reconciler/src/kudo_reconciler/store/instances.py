@@ -190,12 +190,13 @@ class InstanceStore:
             instance: The Instance.
             plan: The plan.
             uid: Identity of the run.
-            asked: The request that it honours; the retry that it asks for is kept.
+            asked: The request that it honours; the retry that it asks for is kept, and the
+                parameters of the run.
 
         Raises:
             Outdated: the Instance changed since it was read, or was deleted.
         """
-        run = new_run(plan, uid, asked)
+        run = new_run(plan, uid, asked, asked.parameters if asked is not None else None)
         # `add` sets a field that exists, too; `replace` would fail for one that is missing.
         change = jsonpatch.add("/spec/planExecution", run)
         return await self._patch(instance, _same_version(instance), change)

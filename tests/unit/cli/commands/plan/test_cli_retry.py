@@ -43,7 +43,13 @@ def test_the_last_run_goes_on_at_its_first_unfinished_step(kudo: Cli, installed:
     )
     execution = sent(installed)
     assert execution.pop("uid") not in {"", UID}
-    assert execution == {"planName": "deploy", "retryOf": UID, "from": None, "status": None}
+    assert execution == {
+        "planName": "deploy",
+        "retryOf": UID,
+        "from": None,
+        "status": None,
+        "parameters": None,
+    }
 
 
 def test_from_names_the_steps_that_it_assumes_finished(kudo: Cli, installed: FakeApi) -> None:

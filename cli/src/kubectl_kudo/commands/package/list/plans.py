@@ -8,9 +8,10 @@ from kubectl_kudo.session.blocks import Node, Prose, Tree
 from kubectl_kudo.session.command import Command
 from kubectl_kudo.session.errors import UsageError
 from kubectl_kudo.session.output import check_format, many, show
-from kudo.api import Phase, Plan, Step, Task
+from kudo.api import Phase, Step, Task
 from kudo.api.task_kinds import kind_of
-from kudo.authoring.description import SERIAL, plan_data
+from kudo.authoring.description import SERIAL, default_of, plan_data
+from kudo.packages.model import PackageParameter, PackagePlan
 
 
 def run(args: Args) -> None:
@@ -52,9 +53,21 @@ COMMAND = Command(
 )
 
 
-def _plan(name: str, plan: Plan, tasks: Mapping[str, Task] | None) -> Node:
+def _plan(name: str, plan: PackagePlan, tasks: Mapping[str, Task] | None) -> Node:
+    parameters = [_parameter(parameter) for parameter in plan.parameters or ()]
     phases = [_phase(phase, tasks) for phase in plan.phases or ()]
-    return Node(f"{name} ({plan.strategy or SERIAL}{_timeout(plan.timeout)})", phases)
+    about = f"{plan.strategy or SERIAL}{_timeout(plan.timeout)}"
+    return Node(f"{name} ({about})", [*parameters, *phases])
+
+
+def _parameter(parameter: PackageParameter) -> Node:
+    default = default_of(parameter)
+    if default is not None:
+        about = f"default {' '.join(default.split()) or 'empty'}"
+    else:
+        about = "required" if parameter.required else "optional"
+    kind = f"{parameter.type}, " if parameter.type else ""
+    return Node(f"[parameter]  {parameter.name} ({kind}{about})")
 
 
 def _phase(phase: Phase, tasks: Mapping[str, Task] | None) -> Node:

@@ -24,6 +24,7 @@ from kudo.api import (
 )
 from kudo.api.bounds import HISTORY
 from kudo.plans.execution import StepRef, fail, status_of, steps_of_entry
+from kudo.plans.runs.run_parameters import recorded
 
 STOPPED = "stopped: Instance is being deleted"
 """The message of the entry of a run that the deletion of its Instance stopped."""
@@ -99,6 +100,7 @@ def _record(
     last = next((record for record in records if record.uid == entry.uid), None)
     failed = status_of(entry) is ExecutionStatus.FATAL_ERROR
     step = _failed_step(entry) if failed else None
+    run_parameters, left_out = recorded(entry.run_parameters)
     return RunRecord(
         plan=entry.name,
         uid=entry.uid or "",
@@ -112,6 +114,8 @@ def _record(
         cause=last.cause if last else None,
         failed_step=str(step) if step else None,
         configuration=last.configuration if last else None,
+        run_parameters=run_parameters,
+        run_parameters_left_out=left_out,
     )
 
 

@@ -31,6 +31,7 @@ from kudo.api.problems import Problem, listed, shown
 from kudo.plans.execution import status_of
 from kudo.plans.execution.decision import uses_labels
 from kudo.plans.runs.plan_choice import not_in_force_after, plan_for_parameters, plan_for_upgrade
+from kudo.plans.runs.run_parameters import FIELD, digest_of
 
 _REMOVED = ""
 """In place of a fingerprint: the Instance no longer sets a parameter that is in force."""
@@ -73,6 +74,7 @@ def record_of(
     version: OperatorVersion,
     account: str | None = None,
     sources: Sources = NO_SOURCES,
+    run_parameters: Mapping[str, str] | None = None,
 ) -> LastRun:
     """Return the record of the scheduled run of an Instance, which begins with a version.
 
@@ -81,6 +83,7 @@ def record_of(
         version: The OperatorVersion.
         account: The account that the run acts as; None for the reconciler.
         sources: What it has read for parameters.
+        run_parameters: The parameters of the run.
     """
     last, now = instance.status.last_run, fingerprints(instance.settings)
     before = _parameters(last)
@@ -112,6 +115,7 @@ def record_of(
         previous_operator_version=_previous(last, reference),
         service_account_name=account,
         labels=_labels(instance, version),
+        run_parameters=digest_of(run_parameters),
     )
 
 
@@ -337,6 +341,10 @@ def edited_since(instance: Instance, version: OperatorVersion) -> Problem | None
         key = "/".join(instance.operator_version_key)
         text = f"OperatorVersion {key} is not the one that the run began with"
         return _edited("OperatorVersionChanged", instance, text, "spec.operatorVersion")
+    entry = instance.plan_status.get(run.plan_name or "")
+    if entry is not None and digest_of(entry.run_parameters) != last.run_parameters:
+        text = "the parameters of the run in its status are not those that it began with"
+        return _edited("ParametersChanged", instance, text, FIELD)
     if not different.parameters:
         return None
     text = f"the run began with other values of parameters: {listed(different.parameters)}"

@@ -17,6 +17,7 @@ from kudo.api.names import PLAN_CLEANUP
 from kudo.api.problems import Problem, listed, shown, shown_name
 from kudo.plans.execution import StepRef, adapt, begin, status_of, step_named, steps_of
 from kudo.plans.runs.last_run import configuration_now, differences
+from kudo.plans.runs.run_parameters import FIELD, are_lost
 
 S = ExecutionStatus
 _RETRY_OF = "spec.planExecution.retryOf"
@@ -82,6 +83,15 @@ def retry_problems(
             "start it again"
         )
         return problem("CleanupNotManual", text)
+    if are_lost(entry):
+        text = f"run '{failed_run}' cannot be retried: its parameters are no longer kept"
+        return problem("RetryChanged", f"{text}; {start_over}")
+    if run.parameters and dict(run.parameters) != dict(entry.run_parameters or {}):
+        text = (
+            f"a retry has the parameters of the run that it continues, and run '{failed_run}' was "
+            f"given others; leave parameters out, or {start_over}"
+        )
+        return problem("RetryChanged", text, FIELD)
     # Steps that finished would keep what another version or other values made of them, while the
     # rest runs with the new ones.
     changed = _changed_since(instance, version, run)
@@ -160,7 +170,12 @@ def begin_retry(
             kept |= {"skipped": old_phase.skipped, "message": old_phase.message}
         phases.append(phase.model_copy(update={"steps": steps, **kept}))
     return fresh.model_copy(
-        update={"phases": tuple(phases), "retry_of": failed.uid, "retried": failed.uid}
+        update={
+            "phases": tuple(phases),
+            "retry_of": failed.uid,
+            "retried": failed.uid,
+            "run_parameters": failed.run_parameters,
+        }
     )
 
 

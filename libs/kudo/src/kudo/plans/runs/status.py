@@ -25,6 +25,7 @@ from kudo.plans.runs.history import superseded_by
 from kudo.plans.runs.last_run import NO_SOURCES, Sources, record_of
 from kudo.plans.runs.needs import not_in_force
 from kudo.plans.runs.retries import begin_retry
+from kudo.plans.runs.run_parameters import bounded_run_parameters
 from kudo.plans.runs.suspension import with_suspension
 
 _UNREADY_PLANS = frozenset({PLAN_DEPLOY, PLAN_UPDATE, PLAN_UPGRADE, PLAN_CLEANUP})
@@ -62,7 +63,8 @@ def begun(
         entries[name] = _first_entry(instance.scheduled, version.plans.get(name), last_entry, now)
     if status.last_run is None or status.last_run.uid != uid:
         # Also of a run that KUDO 0.19 began, which has an entry and no record.
-        last_run = record_of(instance, version, account, sources)
+        given = entries[name].run_parameters
+        last_run = record_of(instance, version, account, sources, given)
         status = status.model_copy(update={"last_run": last_run})
         status = with_not_in_force(instance, status, version)
     elif account and not status.last_run.service_account_name:
@@ -96,9 +98,14 @@ def _first_entry(
     entry = PlanStatus(name=name, uid=uid, started_at=now)
     if plan is not None:
         entry = begin(name, plan, uid, now)
+    given = run.parameters or None
+    if retry_of and before is not None:
+        given = before.run_parameters
     retried = retry_of or (before.retried if before is not None else None)
     # Also of a plan that there is not: else a request that is kept would be made again and again.
-    return entry.model_copy(update={"retry_of": retry_of, "retried": retried})
+    return entry.model_copy(
+        update={"retry_of": retry_of, "retried": retried, "run_parameters": given}
+    )
 
 
 def held_up(instance: Instance, now: str) -> InstanceStatus:
@@ -137,9 +144,10 @@ def with_entry(status: InstanceStatus, entry: PlanStatus) -> InstanceStatus:
 def with_entries(status: InstanceStatus, entries: Mapping[str, PlanStatus]) -> InstanceStatus:
     """Return the status with other entries of plans, and with the state of the last run.
 
-    Their messages and outputs are bounded in all.
+    Their messages, outputs and run parameters are bounded in all.
     """
-    entries = bounded_outputs(entries, status.last_run.plan if status.last_run else None)
+    plan = status.last_run.plan if status.last_run else None
+    entries = bounded_run_parameters(bounded_outputs(entries, plan), plan)
     cut = bounded(entries)
     if cut is not entries:
         # A message that was cut when it was stored is no news in its whole length: an entry that

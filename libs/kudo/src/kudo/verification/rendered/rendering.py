@@ -214,8 +214,16 @@ def values_of(package: Package, *, fill: bool = False) -> Values:
         for task in reversed(operator.tasks)
         if (names := kind_of(task).outputs(task))
     }
+    # All plans together: a template may be of several, and another check tells their own apart.
+    of_runs = {
+        parameter.name: parameter
+        for plan in (operator.plans or {}).values()
+        for parameter in plan.parameters or ()
+    }
+    given = {name: _value(parameter, fill=fill) for name, parameter in of_runs.items()}
     return {
         **({"Outputs": outputs} if outputs else {}),
+        **({"RunParams": given} if given else {}),
         "OperatorName": operator.name if is_subdomain(operator.name) else "operator",
         "Name": _INSTANCE,
         "Namespace": NAMESPACE,
