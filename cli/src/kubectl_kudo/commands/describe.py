@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from kubectl_kudo.reading.description import Description
 from kubectl_kudo.reading.events import recent_events
 from kubectl_kudo.reading.owned import members_below, objects_of
+from kubectl_kudo.reading.parameter_sources import source_states
 from kubectl_kudo.screens.description import blocks_of
 from kubectl_kudo.session.arguments import INSTANCE, OUTPUT, Args
 from kubectl_kudo.session.command import Command
@@ -40,15 +41,18 @@ async def _describe(session: Session, name: str, output: str) -> None:
         CliError: there is none of that name.
     """
     instance = await session.existing_instance(name)
-    version, children, owned = await asyncio.gather(
+    version, children, owned, sources = await asyncio.gather(
         session.version_of(instance),
         members_below(session, instance),
         objects_of(session, instance),
+        source_states(session, instance),
     )
     uids = {str(obj.metadata.get("uid")) for obj in owned.objects}
     events, all_read = await recent_events(session, instance, uids)
     unlisted = owned.unlisted if all_read else ("events", *owned.unlisted)
-    description = Description(instance, version, children, owned.objects, tuple(events), unlisted)
+    description = Description(
+        instance, version, children, owned.objects, tuple(events), unlisted, sources
+    )
     if output:
         print(one(description.to_data(), output), end="")
     else:
@@ -61,8 +65,9 @@ COMMAND = Command(
     (INSTANCE, OUTPUT),
     more="`describe --instance <name>` is the same. Of each parameter it tells whether the value\n"
     "is set or the default. A value whose name sounds like a secret is hidden; -o json and -o\n"
-    "yaml print it. Objects are found by their labels and owners; kinds that could not be\n"
-    "listed are named at the end.",
+    "yaml print it. A Secret or ConfigMap of parameters that has changed since the last run is\n"
+    "named, with your rights to read it. Objects are found by their labels and owners; kinds\n"
+    "that could not be listed are named at the end.",
     examples=(
         ("Everything about an instance", "describe instance my-kafka"),
         ("As data", "describe instance my-kafka -o json"),

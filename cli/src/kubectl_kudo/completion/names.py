@@ -110,7 +110,8 @@ def _assignments(parameters: Sequence[JsonObject], current: str) -> Iterator[Nam
         name = str(parameter.get("name"))
         if not equals:
             text = parameter.get("description") or parameter.get("displayName") or ""
-            yield f"{name}=", _described(str(text), ValueBounds.of(parameter))
+            after = "@secret=" if parameter.get("secret") else "="
+            yield f"{name}{after}", _described(str(text), ValueBounds.of(parameter))
         elif name == typed:
             yield from ((f"{name}={value}", "") for value in _values(parameter))
 

@@ -16,7 +16,7 @@ from typing import Final, TypeVar
 from goyaml import NotTextError, decode
 from kubectl_kudo.instances.answers import change_lines, nothing_changed
 from kubectl_kudo.instances.updating import as_declared, finish
-from kubectl_kudo.reading.changes import changes, parameters_of
+from kubectl_kudo.reading.changes import changes
 from kubectl_kudo.reading.instance_state import flags_of
 from kubectl_kudo.reading.parameter_file import (
     differences,
@@ -45,7 +45,7 @@ from kubectl_kudo.session.session import Session, in_session, report_of
 from kubectl_kudo.session.writes import Writes
 from kubeio.errors import ApiError, Conflict, Forbidden, KubeError, Unauthorized
 from kudo.api.problems import InvalidInput
-from kudo.parameters.settings import plain_values
+from kudo.parameters.settings import patch_of, plain_values, settings_of
 
 _ATTEMPTS: Final = 5
 """Writes of one change, if the status of the Instance changes between reading and writing."""
@@ -109,9 +109,8 @@ class _State:
         if instance["metadata"]["uid"] != self.instance["metadata"]["uid"]:
             raise CliError(f"instance {key_of(instance)} was deleted and created again meanwhile")
         versions = [each["spec"].get("operatorVersion") for each in (self.instance, instance)]
-        return versions[0] == versions[1] and parameters_of(self.instance) == parameters_of(
-            instance
-        )
+        settings = [settings_of(each["spec"]) for each in (self.instance, instance)]
+        return versions[0] == versions[1] and settings[0] == settings[1]
 
 
 class _Refused(Exception):
@@ -292,7 +291,7 @@ async def _write(
     """Change the parameters of exactly this state of an Instance; return the result."""
     metadata = instance["metadata"]
     expected = {name: metadata[name] for name in ("uid", "resourceVersion")}
-    patch = {"metadata": expected, "spec": {"parameters": dict(parameters)}}
+    patch = {"metadata": expected, "spec": patch_of(instance["spec"], parameters)}
     try:
         return await writes.merge_patch(INSTANCES, metadata["namespace"], metadata["name"], patch)
     except (ApiError, CliError) as error:

@@ -37,11 +37,6 @@ def changed_values(before: JsonObject, values: Settings) -> dict[str, Setting]:
     return {name: value for name, value in values.items() if stored.get(name) != value}
 
 
-def parameters_of(instance: JsonObject) -> Mapping[str, str]:
-    """Return the values that an Instance itself has."""
-    return (instance.get("spec") or {}).get("parameters") or {}
-
-
 def changes(
     before: JsonObject, after: JsonObject, old: JsonObject | None, new: JsonObject | None
 ) -> list[str]:

@@ -15,12 +15,15 @@ from kubectl_kudo.reading.instance_state import (
     version_key,
 )
 from kubectl_kudo.reading.owned import Member, OwnedObject
+from kubectl_kudo.reading.parameter_sources import SourceState
 from kubectl_kudo.reading.runs import TIMED_OUT, active, entries, status_of, timed_out
 from kubectl_kudo.session.output import JsonObject
 from kudo.api.known_secrets import is_sensitive
 from kudo.api.names import LABEL_OPERATOR
+from kudo.api.setting import Reference
 from kudo.api.value_bounds import WORDS, ValueBounds
 from kudo.parameters.bound_texts import bounds_text
+from kudo.parameters.settings import settings_of
 
 SET, DEFAULT, NONE, UNDECLARED = "set", "default", "none", "undeclared"
 """Where a value is from. Of an undeclared one the OperatorVersion says nothing, so no plan uses
@@ -33,20 +36,22 @@ class Parameter:
 
     Attributes:
         name: Its name.
-        value: The value in use, None if it has neither value nor default.
+        value: The value in use, None if it has neither value nor default, or comes from elsewhere.
         source: One of `set`, `default`, `none` and `undeclared`.
         declaration: That of the OperatorVersion, empty if there is none.
+        reference: Where the value stands, if it is not in the Instance.
     """
 
     name: str
     value: str | None
     source: str
     declaration: JsonObject
+    reference: Reference | None = None
 
     @property
     def is_secret(self) -> bool:
-        """Whether its name says that its value is a secret."""
-        return is_sensitive(self.name, of_user=True)
+        """Whether its declaration or its name says that its value is a secret."""
+        return bool(self.declaration.get("secret")) or is_sensitive(self.name, of_user=True)
 
     @property
     def bounds(self) -> str:
@@ -55,15 +60,17 @@ class Parameter:
         return "" if bounds is None else bounds_text(bounds)
 
     def to_data(self) -> JsonObject:
-        shown = ("required", "immutable", "trigger", "type", "description")
+        shown = ("required", "immutable", "secret", "trigger", "type", "description")
         declared = {
             key: self.declaration[key] for key in (*shown, *WORDS) if key in self.declaration
         }
         default = self.declaration.get("default")
         return {
             "name": self.name,
-            "value": self.value,
+            # A secret that its package declares as such is shown nowhere.
+            "value": None if self.declaration.get("secret") else self.value,
             "source": self.source,
+            **({} if self.reference is None else {"from": str(self.reference)}),
             **({} if default is None else {"default": default}),
             **declared,
         }
@@ -74,7 +81,7 @@ def parameters_of(instance: JsonObject, version: JsonObject | None) -> list[Para
 
     Without the OperatorVersion, all that is known are the values that are set.
     """
-    given = (instance.get("spec") or {}).get("parameters") or {}
+    given = settings_of(instance.get("spec") or {})
     listed = ((version or {}).get("spec") or {}).get("parameters") or []
     declared = {str(declaration.get("name")): declaration for declaration in listed}
     parameters = []
@@ -87,7 +94,9 @@ def parameters_of(instance: JsonObject, version: JsonObject | None) -> list[Para
         else:
             value = declaration.get("default")
             source = NONE if value is None else DEFAULT
-        parameters.append(Parameter(name, value, source, declaration))
+        reference = value if isinstance(value, Reference) else None
+        text = None if value is None or reference is not None else str(value)
+        parameters.append(Parameter(name, text, source, declaration, reference))
     return parameters
 
 
@@ -102,6 +111,7 @@ class Description:
         objects: The objects that its plans applied, and those made of them.
         events: Its recent events, and Warnings of its objects.
         unlisted: Kinds that could not be listed.
+        sources: Secrets and ConfigMaps that are not as the last run read them.
     """
 
     instance: JsonObject
@@ -110,6 +120,7 @@ class Description:
     objects: tuple[OwnedObject, ...]
     events: tuple[Event, ...]
     unlisted: tuple[str, ...]
+    sources: tuple[SourceState, ...] = ()
 
     @property
     def metadata(self) -> JsonObject:
@@ -173,6 +184,7 @@ class Description:
             **self._suspension(),
             **({"notInForce": waiting} if (waiting := pending(self.instance)) else {}),
             **self._orphans(),
+            **({"sources": [each.to_data() for each in self.sources]} if self.sources else {}),
             "parameters": [parameter.to_data() for parameter in self.parameters],
             "plans": [self._plan(name, entry) for name, entry in self.plans()],
             "children": [_child(member) for member in self.children],

@@ -15,11 +15,12 @@ from typing import Final
 import yaml
 
 from goyaml import YamlError, load
-from kubectl_kudo.reading.changes import parameters_of
 from kubectl_kudo.reading.runs import JsonObject, key_of
 from kubectl_kudo.session.blocks import printable
 from kudo.api.problems import InvalidInput
+from kudo.api.setting import Reference, Setting
 from kudo.packages.readable_yaml import WIDTH, ReadableDumper, dump
+from kudo.parameters.settings import settings_of
 from kudo.parameters.sources import parse_parameter_file
 from kudo.parameters.types import is_container
 
@@ -39,7 +40,7 @@ def parameter_file(instance: JsonObject, version: JsonObject) -> str:
         instance: The Instance.
         version: Its OperatorVersion.
     """
-    stored, spec = parameters_of(instance), version.get("spec") or {}
+    stored, spec = settings_of(instance.get("spec") or {}), version.get("spec") or {}
     declared = {str(each.get("name")): each for each in spec.get("parameters") or ()}
     others = {name: value for name, value in stored.items() if name not in declared}
     version_name = printable(str(version["metadata"]["name"]))
@@ -52,7 +53,7 @@ def parameter_file(instance: JsonObject, version: JsonObject) -> str:
     if others:
         sections.append(
             "# The OperatorVersion does not declare what follows, and nothing uses it.\n"
-            + "".join(_assignment(name, value) for name, value in sorted(others.items()))
+            + "".join(_undeclared(name, setting) for name, setting in sorted(others.items()))
         )
     return "\n".join(sections)
 
@@ -97,11 +98,23 @@ def without_fault(text: str) -> str:
     return "".join(lines[first:])
 
 
-def _section(parameter: JsonObject, value: str | None) -> str:
+def _undeclared(name: str, setting: Setting) -> str:
+    return _assignment(name, setting) if isinstance(setting, str) else _comment(name, setting)
+
+
+def _comment(name: str, reference: Reference) -> str:
+    """Return what stands in the place of a value that is not in the Instance."""
+    text = printable(f"{name} comes from {reference}", 2 * _LONGEST)
+    return f"# {text}. A value here takes its place.\n#{_key(name)}\n"
+
+
+def _section(parameter: JsonObject, value: Setting | None) -> str:
     name, kind = str(parameter.get("name")), str(parameter.get("value-type") or "string")
     default = parameter.get("default")
     comments = [*_about(parameter), _facts(parameter, kind, is_set=value is not None)]
     text = "".join(f"# {line}\n" for each in comments for line in _wrapped(each))
+    if isinstance(value, Reference):
+        return text + _comment(name, value)
     if value is not None:
         return text + _assignment(name, value, kind)
     # What has no default has no value either, and cannot be set to none.
@@ -125,6 +138,7 @@ def _facts(parameter: JsonObject, kind: str, *, is_set: bool) -> str:
         f"one of {choices}" if choices else "",
         f"default {shown}" if shown else "",
         "required" if parameter.get("required") and default is None else "",
+        "secret" if parameter.get("secret") else "",
         "cannot be changed once it is set" if parameter.get("immutable") else "",
         f"runs plan {trigger}" if trigger else "",
     ]

@@ -99,6 +99,7 @@ def _head(description: Description, now: datetime) -> Table:
         "Scheduled plan": cell(description.scheduled),
         **({"Suspended": suspension(instance)} if is_suspended(instance) else {}),
         **({"Not in force": waiting} if (waiting := not_in_force(instance)) else {}),
+        **({"Sources": text} if (text := "; ".join(map(str, description.sources))) else {}),
         **({"Orphans": text} if (text := _orphans(instance)) else {}),
     }
     columns = ("", Column("", kept=True))
@@ -150,7 +151,9 @@ def _parameters(description: Description) -> Table:
 
 def _values(description: Description) -> Iterator[Sequence[str]]:
     for parameter in description.parameters:
-        if parameter.value is None:
+        if parameter.reference is not None:
+            value = printable(str(parameter.reference), _LONGEST_VALUE)
+        elif parameter.value is None:
             value = NONE
         elif parameter.is_secret:
             value = _HIDDEN

@@ -1,10 +1,12 @@
 """Values that stand in Secrets and ConfigMaps, as `-p` names them: what is sent and shown."""
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from kubectl_kudo.reading.parameter_file import parameter_file, read_values
 from tests.unit.cli.conftest import VERSION, Cli
 from tests.unit.cli.fake_api import FakeApi
 
@@ -146,3 +148,115 @@ def test_a_preview_shows_a_mark(kudo: Cli, folder: str) -> None:
         assert ran.code == 0, ran.err
         assert "  password: (secret PASSWORD)\n" in ran.out
         assert CANARY not in ran.out + ran.err
+
+
+# What is shown of an Instance
+
+
+def read_by_the_last_run(api: FakeApi, **versions: str) -> None:
+    """Let the last run have read these sources at these versions."""
+    status: Any = {"planStatus": {"deploy": {"name": "deploy", "status": "COMPLETE", "uid": "u"}}}
+    records = {name: {"digest": "d", **seen} for name, seen in _seen(api, versions).items()}
+    status["lastRun"] = {
+        "plan": "deploy",
+        "uid": "u",
+        "status": "COMPLETE",
+        "secrets": {name: records[name] for name in records if name == "PASSWORD"},
+        "configMaps": {name: records[name] for name in records if name == "NOTE"},
+    }
+    api.objects["instances", "tea"]["status"] = status
+
+
+def _seen(api: FakeApi, versions: dict[str, str]) -> dict[str, dict[str, str]]:
+    keys = {"PASSWORD": ("secrets", "db"), "NOTE": ("configmaps", "notes")}
+    seen = {}
+    for name, version in versions.items():
+        uid = api.objects[keys[name]]["metadata"]["uid"] if keys[name] in api.objects else "gone"
+        seen[name] = {"uid": uid, "resourceVersion": version}
+    return seen
+
+
+@pytest.fixture
+def ran(referring: FakeApi) -> FakeApi:
+    """Return the server where a run has read a Secret and a ConfigMap, as they are."""
+    data = {"password": "Y2FuYXJ5LTdmM2E="}
+    referring.add("secrets", {"metadata": {"name": "db"}, "data": data})
+    referring.add("configmaps", {"metadata": {"name": "notes"}, "data": {"today": "x"}})
+    now = {
+        name: referring.objects[key]["metadata"]["resourceVersion"]
+        for name, key in [("PASSWORD", ("secrets", "db")), ("NOTE", ("configmaps", "notes"))]
+    }
+    read_by_the_last_run(referring, **now)
+    return referring
+
+
+def test_describe_names_the_reference_and_no_value(kudo: Cli, ran: FakeApi) -> None:
+    shown = kudo("describe", "instance", "tea")
+    assert shown.code == 0, shown.err
+    rows = [re.split(r" {2,}", line.strip()) for line in shown.out.splitlines()]
+    assert ["PASSWORD", "Secret db/password", "set"] in rows
+    assert ["NOTE", "ConfigMap notes/today", "set"] in rows
+    assert "Sources:" not in shown.out
+    data = kudo("describe", "instance", "tea", "-o", "json").out
+    assert '"from": "Secret db/password"' in data
+    for text in (shown.out, data):
+        assert CANARY not in text
+        assert "Y2FuYXJ5" not in text
+
+
+CHANGED = (
+    "Secret db has changed since the last run, so PASSWORD may have another value, which is not in "
+    "force"
+)
+UNKNOWN = "whether Secret db has changed since the last run is unknown: you may not get secrets"
+
+
+@pytest.mark.parametrize("command", ["describe instance tea", "plan status --instance tea"])
+def test_a_source_that_has_changed_is_named_with_the_rights_of_the_reader(
+    kudo: Cli, ran: FakeApi, command: str
+) -> None:
+    def shown() -> str:
+        answer = kudo(*command.split())
+        assert answer.code == 0, answer.err
+        return " ".join(answer.out.split())
+
+    assert "since the last run" not in shown()
+    read_by_the_last_run(ran, PASSWORD="1")
+    assert CHANGED in shown()
+    ran.refusals["GET", "secrets"] = (403, "no")
+    assert UNKNOWN in shown()
+
+
+def test_a_source_that_is_gone_is_named(kudo: Cli, ran: FakeApi) -> None:
+    ran.remove("secrets", "db")
+    text = "Secret db does not exist; the next run waits for it (PASSWORD)"
+    assert text in kudo("plan", "status", "--instance", "tea").out
+
+
+def test_rbac_names_the_sources_of_an_instance(kudo: Cli, ran: FakeApi) -> None:
+    rules = kudo("rbac", "--instance", "tea").out
+    for resource, name in [("secrets", "db"), ("configmaps", "notes")]:
+        rule = f'    resources: ["{resource}"]\n    resourceNames: ["{name}"]\n    verbs: ["get"]\n'
+        assert rule in rules
+
+
+def test_the_note_of_a_secret_parameter_without_one(kudo: Cli, ran: FakeApi) -> None:
+    ran.objects["instances", "tea"]["spec"].pop("parametersFrom")
+    assert "parameter PASSWORD is secret" in kudo("rbac", "--instance", "tea").out
+
+
+def test_completion_ends_the_name_of_a_secret_parameter_otherwise(kudo: Cli, ran: FakeApi) -> None:
+    line = ("__complete", "update", "--instance", "tea", "-p", "")
+    names = [each.split("\t")[0] for each in kudo(*line).out.splitlines()]
+    assert {"PASSWORD@secret=", "CUPS=", "NOTE="} <= {*names}
+
+
+def test_the_file_to_edit_has_references_as_comments(ran: FakeApi) -> None:
+    spec = ran.objects["instances", "tea"], ran.objects["operatorversions", VERSION]
+    text = parameter_file(*spec)
+    lines = (
+        "# Of the database.\n# type string; secret\n"
+        "# PASSWORD comes from Secret db/password. A value here takes its place.\n#PASSWORD:\n"
+    )
+    assert lines in text
+    assert read_values(text, "f") == {"CUPS": "2"}

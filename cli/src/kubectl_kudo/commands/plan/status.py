@@ -12,6 +12,7 @@ from kubectl_kudo.diagnostics.installation_findings import nobody_leads
 from kubectl_kudo.reading.instance_state import is_suspended, see_why
 from kubectl_kudo.reading.outcome import outcome_of_present, present_run
 from kubectl_kudo.reading.owned import members_below, statuses
+from kubectl_kudo.reading.parameter_sources import source_states
 from kubectl_kudo.reading.plan_view import (
     original_node,
     plan_node,
@@ -59,6 +60,7 @@ async def _status(session: Session, args: Args) -> None:
         if sys.stdout.isatty():
             show(*await _summary(session, instance))
         show(*await _picture(session, instance, args))
+        show(*[Prose(str(each)) for each in await source_states(session, instance)])
     if failed:
         raise failed
 

@@ -109,6 +109,8 @@ def parameter_data(parameter: PackageParameter) -> JsonObject:
         "description": parameter.description,
         "type": parameter.type,
         "trigger": parameter.trigger,
+        "secret": parameter.secret or None,
+        "onChange": parameter.on_change,
         "enum": None if enum is None else [stored(parameter, value) or "" for value in enum],
         "group": parameter.group,
         "hint": parameter.hint,
@@ -315,6 +317,7 @@ def _row(parameter: PackageParameter, plan: str) -> tuple[str, ...]:
 
 def _type(parameter: PackageParameter) -> str:
     kind = _text(parameter.type or "string")
+    kind = f"{kind}, secret" if parameter.secret else kind
     if parameter.enum is not None:
         values = (_code(stored(parameter, value) or "") for value in parameter.enum)
         kind = f"{kind}: {', '.join(filter(None, values))}"

@@ -16,6 +16,7 @@ from kudo.objects.dependency_hash import dependencies_of
 from kudo.objects.health import has_pods
 from kudo.objects.inventory.orphans import may_be_pruned, prunes
 from kudo.objects.sharing import goes_with_instance
+from kudo.parameters.settings import with_marks
 from kudo.parameters.sources import parse_parameter_file
 from kudo.permissions.kinds import named_in
 from kudo.permissions.model import Kind, Need, Needs, Rule, Served, is_kind, plain
@@ -92,7 +93,11 @@ class _Tree:
         """Add what the plans of one Instance need."""
         key = version.metadata.namespace, version.metadata.name
         self._seen.add((key, instance.metadata.name))
-        _Plans(self, version, instance).add_all()
+        # What templates make of a secret value is not known, and mostly the same for all values.
+        values = with_marks(version.parameters, instance.parameters)
+        spec = instance.spec.model_copy(update={"parameters": values})
+        marked = instance.model_copy(update={"spec": spec})
+        _Plans(self, version, marked).add_all()
 
     def add_child(self, child: Child, source: str) -> None:
         """Have a child looked at, unless it was."""
@@ -177,9 +182,25 @@ class _Plans:
                 sources=(f"{self._operator()}objects block the deletion of their Instance",),
             )
             self.needs.namespaced.append(rule)
+        self._add_sources()
         # With other values of parameters a template may render to other kinds.
         for (template, action), kinds in rendered.items():
             self._add_named(template, action, kinds)
+
+    def _add_sources(self) -> None:
+        """Add what a run reads before it begins: the sources of parameters."""
+        known = {source.name for source in self.instance.sources}
+        for source in self.instance.sources:
+            reference, why = source.reference, f"{self._operator()}parameter {plain(source.name)}"
+            if reference.kind:
+                text = f"{why}: its value is read"
+                self.need(_DEPENDENCIES[reference.kind], Action.READ, text, (reference.name,))
+        for parameter in self.version.parameters:
+            if parameter.secret and parameter.name not in known:
+                self.needs.note(
+                    f"{self._operator()}parameter {plain(parameter.name)} is secret: the account "
+                    "has to get the Secret that an Instance names for it"
+                )
 
     def _places(self) -> Iterator[tuple[str, str, str, str]]:
         """Yield plan, phase, step and task of each use of a task."""

@@ -64,13 +64,21 @@ class _Place:
 _EMBEDDED: Final = _Place(by_kubernetes=False)
 
 
+def _declared_secrets(version: JsonObject) -> set[str]:
+    """Return the parameters that an OperatorVersion declares as secret."""
+    listed = (version.get("spec") or {}).get("parameters")
+    items = listed if isinstance(listed, list) else []
+    parameters = [each for each in items if isinstance(each, Mapping)]
+    return {str(each.get("name")) for each in parameters if each.get("secret")}
+
+
 @dataclass(slots=True)
 class Redactor:
     """Redacts objects.
 
     Attributes:
         known: The values that were found to be secret.
-        parameters: Names of parameters that templates write into Secrets.
+        parameters: Names of parameters that are secret, or that templates write into Secrets.
     """
 
     known: KnownValues = field(default_factory=KnownValues)
@@ -85,6 +93,7 @@ class Redactor:
                 templates = (obj.get("spec") or {}).get("templates")
                 if isinstance(templates, Mapping):
                     self.parameters |= parameters_of_secrets(templates)
+                self.parameters |= _declared_secrets(obj)
         # After all OperatorVersions: the first Instance may use one that comes last.
         walk = _Walk(self.parameters, self._note, self._learn_text)
         for obj in collected:

@@ -77,7 +77,7 @@ def _table(parameters: list[PackageParameter], args: Args) -> Table:
     rows = [
         (
             parameter.name,
-            default_of(parameter) or "",
+            "(secret)" if parameter.secret else default_of(parameter) or "",
             str(parameter.required).lower(),
             str(parameter.immutable).lower(),
             *([bounds[parameter.name]] if bounded else []),
