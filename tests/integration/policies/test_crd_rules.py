@@ -87,6 +87,56 @@ async def test_the_operator_version_cannot_be_taken_off(unguarded: World) -> Non
         )
 
 
+DB = {"name": "db", "key": "password"}
+PASSWORD: Json = {"name": "PASSWORD", "secretKeyRef": DB}
+NOTE: Json = {"name": "NOTE", "configMapKeyRef": {"name": "notes.v1", "key": ".a-b_C"}}
+
+
+def with_sources(*sources: Json) -> Json:
+    return with_spec({"operatorVersion": {"name": "any"}, "parametersFrom": list(sources)})
+
+
+async def test_a_parameter_comes_from_one_key_of_one_object(unguarded: World) -> None:
+    one = "it names none or both of secretKeyRef and configMapKeyRef; name one of them"
+    both = {**PASSWORD, "configMapKeyRef": DB}
+    many = [{**PASSWORD, "name": f"P{n}"} for n in range(2001)]
+    table: list[tuple[Json, str]] = [
+        (with_sources({"name": "PASSWORD"}), one),
+        (with_sources(both), one),
+        (with_sources(PASSWORD, PASSWORD), 'Duplicate value: {"name":"PASSWORD"}'),
+        (with_sources({"secretKeyRef": DB}), "spec.parametersFrom[0].name: Required value"),
+        (with_sources({**PASSWORD, "name": ""}), "spec.parametersFrom[0].name"),
+        (with_sources({**PASSWORD, "secretKeyRef": {"name": "db"}}), "key: Required value"),
+        (with_sources({**PASSWORD, "secretKeyRef": {"key": "db"}}), "name: Required value"),
+        (with_sources({**PASSWORD, "secretKeyRef": {**DB, "name": "Db"}}), "secretKeyRef.name"),
+        (with_sources({**PASSWORD, "secretKeyRef": {**DB, "name": "a/b"}}), "secretKeyRef.name"),
+        (with_sources({**PASSWORD, "secretKeyRef": {**DB, "key": "a b"}}), "secretKeyRef.key"),
+        (with_sources(*many), "spec.parametersFrom: Too many"),
+    ]
+    for instance, text in table:
+        assert text in await refused(unguarded, instance), text
+
+    stored = await create(unguarded, with_sources(PASSWORD, NOTE))
+    assert stored["spec"]["parametersFrom"] == [PASSWORD, NOTE]
+    await write_status(unguarded, "i", {"lastRun": {"secrets": {"PASSWORD": RECORD}}})
+    kept = await unguarded.client.get(INSTANCES, "i", namespace=unguarded.namespace)
+    assert kept["status"]["lastRun"]["secrets"] == {"PASSWORD": RECORD}
+
+    # A field manager owns single items, so that two of them can set a parameter each.
+    for manager, source in (("one", PASSWORD), ("two", {**NOTE, "name": "MORE"})):
+        applied = await unguarded.client.apply(
+            INSTANCES,
+            {**with_sources(source), "metadata": {"name": "shared"}},
+            namespace=unguarded.namespace,
+            field_manager=manager,
+            force=True,
+        )
+    assert [each["name"] for each in applied["spec"]["parametersFrom"]] == ["PASSWORD", "MORE"]
+
+
+RECORD = {"digest": "d", "uid": "u", "resourceVersion": "1", "beganWith": "e"}
+
+
 async def test_a_status_is_one_of_those_that_plans_have(unguarded: World) -> None:
     misspelt = {"planName": "deploy", "status": "FATAL_EROR"}
     new = with_spec({"operatorVersion": {"name": "any"}, "planExecution": misspelt})
