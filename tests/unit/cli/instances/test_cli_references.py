@@ -127,7 +127,6 @@ def test_install_names_the_secret(kudo: Cli, api: FakeApi, folder: str) -> None:
     ("argument", "text"),
     [
         ("PASSWORD@configMap=db/password", "it is secret, so its value comes from a Secret"),
-        ("PASSWORD@secret=DB/password", "DB is no name of a Secret"),
         ("PASSWORT@secret=db/password", "did you mean PASSWORD?"),
     ],
 )

@@ -199,6 +199,8 @@ class Change:
     @computed
     def settings(self) -> Mapping[str, Setting]:
         """Values and references as they are to be stored; see `Instance.settings`."""
+        if not self.sources:
+            return self.values
         return {**self.values, **{each.name: each.reference for each in self.sources}}
 
     @computed

@@ -6,10 +6,12 @@ million on with an exponent.
 Parameter files are also what KudoOperator tasks render for their children.
 """
 
+import re
 from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
 from goyaml import Budget, DumpError, SpelledFloat, YamlError, format_float, load
+from kubeio.names import is_subdomain
 from kudo.api.problems import InvalidInput, Problem
 from kudo.api.setting import Reference, Setting
 from kudo.parameters.settings import SOURCE_WORDS
@@ -18,6 +20,7 @@ from kudo.parameters.types import is_container
 
 _LONGEST_BOOLEAN: Final = len("false")
 _REASON = "ParameterInvalid"
+_KEY: Final = re.compile(r"[-._a-zA-Z0-9]{1,253}")
 _NULL = (
     "has a null value (https://yaml.org/spec/1.2/spec.html#id2803362) "
     "which is currently not supported"
@@ -59,9 +62,9 @@ def parse_assignments(assignments: Iterable[str]) -> dict[str, Setting]:
 
 
 def _split(reference: str) -> tuple[str, str]:
-    """Return name and key of `name/key`; empty texts if it is none."""
+    """Return name and key of `name/key`; empty texts if no object can have them."""
     name, _, key = reference.partition("/")
-    return ("", "") if "/" in key else (name, key)
+    return (name, key) if is_subdomain(name) and _KEY.fullmatch(key) else ("", "")
 
 
 def parse_parameter_file(
