@@ -289,3 +289,25 @@ async def test_a_secret_that_changes_starts_nothing_by_itself(
     await triggered(world, "backup")
     await world.until_complete("i", "backup")
     assert await secrets.password() == "first"
+
+
+@pytest.mark.parametrize("changed", [False, True])
+async def test_a_failed_run_is_not_retried_with_another_value(
+    world: World, secrets: Secrets, admin: Client, changed: bool
+) -> None:
+    await secrets.create("first")
+    theirs = build.config_map("i-late", size="of somebody")
+    await admin.create(CONFIG_MAPS, theirs, namespace=world.namespace, field_manager="somebody")
+    await begun(world, instance())
+    await world.until_failed("i")
+    await admin.delete(CONFIG_MAPS, "i-late", namespace=world.namespace)
+    if changed:
+        await secrets.change("second value")
+    assert (await world.kudo("plan", "retry", "--instance=i")).code == 0
+    if not changed:
+        await world.until_complete("i")
+        return
+    await world.until_idle("i")
+    text = await event_text(world, "RetryChanged")
+    assert "it began with other values of parameters: PASSWORD; start over with" in text
+    assert await secrets.password() == "first"

@@ -12,6 +12,7 @@ Imports no models, so that workers start without them.
 
 import hashlib
 import json
+import secrets
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -31,6 +32,8 @@ if TYPE_CHECKING:  # worker processes start without the models
 _DETAIL: Final = 200
 # Characters of a scalar that is read again rather than remembered.
 _SHORT: Final = 100
+_KEY: Final = secrets.token_bytes(32)
+"""Of the digests in a cache: values may be secrets, and its entries outlive them."""
 _HINT: Final = "; give it a smaller value"
 _WITH_OTHERS: Final = "with the other arrays and maps of this request, "
 
@@ -328,7 +331,8 @@ def _digest(value: Value) -> bytes:
     # Lengths, since each part may contain anything. Texts from JSON may hold single surrogates,
     # which UTF-8 has no bytes for.
     parts = f"{len(value_type)}:{len(bounds)}:{value_type}{bounds}{text}"
-    return hashlib.sha256(parts.encode(errors="surrogatepass")).digest()
+    content = parts.encode(errors="surrogatepass")
+    return hashlib.blake2b(content, digest_size=32, key=_KEY).digest()
 
 
 def _batch(values: Iterable[Value]) -> bytes:

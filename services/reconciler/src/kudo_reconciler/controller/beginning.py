@@ -24,6 +24,7 @@ from kudo.plans.runs.conditions import SOURCE_REASONS
 from kudo.plans.runs.history import never_ran
 from kudo.plans.runs.last_run import edited_since, run_in_progress, sources_changed
 from kudo.plans.runs.plan_choice import active_run
+from kudo.plans.runs.retries import changed_source
 from kudo.plans.runs.run_parameters import as_begun
 from kudo.plans.runs.status import begun, running, waiting_for_source
 from kudo_reconciler.common.clock import loop_seconds
@@ -162,6 +163,10 @@ class Beginning:
         changed = sources_changed(instance, values.sources)
         if changed is not None:
             return await self._end_edited(instance, version, changed)
+        refused = changed_source(instance, values.sources)
+        if refused is not None:
+            await self.refuse(instance, version, (refused,))
+            return Result("refused", requeue_after=AGAIN_SECONDS)
         return values
 
     async def _hold(self, instance: Instance, problems: tuple[Problem, ...], tries: int) -> Result:

@@ -164,16 +164,21 @@ def sources_changed(instance: Instance, sources: Sources) -> Problem | None:
     last = instance.status.last_run
     if last is None or not is_of(last, instance.scheduled):
         return None
+    names = changed_sources(last, sources)
+    if not names:
+        return None
+    text = f"the run began with other values of parameters: {listed(names)}"
+    return _edited("ParametersChanged", instance, text, "spec.parametersFrom")
+
+
+def changed_sources(last: LastRun, sources: Sources) -> tuple[str, ...]:
+    """Return the parameters of which a run has read another value than there is now."""
     began: dict[str, str] = {}
     now: dict[str, str] = {}
     for known, read in zip(_sources(last), sources, strict=True):
         began |= {name: record.began_with or record.digest for name, record in known.items()}
         now |= {name: record.digest for name, record in read.items()}
-    names = sorted(_differing(began, now))
-    if not names:
-        return None
-    text = f"the run began with other values of parameters: {listed(names)}"
-    return _edited("ParametersChanged", instance, text, "spec.parametersFrom")
+    return tuple(sorted(_differing(began, now)))
 
 
 def _labels(instance: Instance, version: OperatorVersion) -> Mapping[str, str] | None:

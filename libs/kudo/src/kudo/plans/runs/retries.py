@@ -16,7 +16,13 @@ from kudo.api import (
 from kudo.api.names import PLAN_CLEANUP
 from kudo.api.problems import Problem, listed, shown, shown_name
 from kudo.plans.execution import StepRef, adapt, begin, status_of, step_named, steps_of
-from kudo.plans.runs.last_run import configuration_now, differences
+from kudo.plans.runs.last_run import (
+    Sources,
+    changed_sources,
+    configuration_now,
+    differences,
+    is_of,
+)
 from kudo.plans.runs.run_parameters import FIELD, are_lost
 
 S = ExecutionStatus
@@ -54,11 +60,7 @@ def retry_problems(
         run: The run that is to begin; it is not honoured yet.
     """
     plan_name, failed_run = shown_name(run.plan_name or ""), shown_name(run.retry_of or "")
-    metadata = instance.metadata
-    start_over = (
-        f"start over with kubectl kudo plan trigger --name {plan_name} "
-        f"--instance {metadata.name} -n {metadata.namespace}"
-    )
+    start_over = _start_over(instance, run)
 
     def problem(reason: str, text: str, field: str = _RETRY_OF) -> tuple[Problem, ...]:
         return (Problem(reason, text, field),)
@@ -107,6 +109,38 @@ def retry_problems(
         )
         return problem("RetryUnknownStep", text, "spec.planExecution.from")
     return ()
+
+
+def changed_source(instance: Instance, sources: Sources) -> Problem | None:
+    """Return why the scheduled run cannot continue a failed one: what that had read is another one.
+
+    None if the run is no retry, or has begun. Admission cannot tell, since it reads no Secrets.
+
+    Args:
+        instance: The Instance, whose parameters have such sources.
+        sources: What was read for them now.
+    """
+    run, last = instance.scheduled, instance.status.last_run
+    if not run.retry_of or (last is not None and is_of(last, run)):
+        return None
+    if last is None or (last.plan, last.uid) != (run.plan_name, run.retry_of):
+        # The history has no digests of secret values.
+        changed = "what it had read from Secrets and ConfigMaps is no longer on record"
+    else:
+        names = changed_sources(last, sources)
+        if not names:
+            return None
+        changed = f"it began with other values of parameters: {listed(names)}"
+    text = f"run '{shown_name(run.retry_of)}' cannot be retried: {changed}"
+    return Problem("RetryChanged", f"{text}; {_start_over(instance, run)}", _RETRY_OF)
+
+
+def _start_over(instance: Instance, run: PlanExecution) -> str:
+    metadata = instance.metadata
+    return (
+        f"start over with kubectl kudo plan trigger --name {shown_name(run.plan_name or '')} "
+        f"--instance {metadata.name} -n {metadata.namespace}"
+    )
 
 
 def _changed_since(instance: Instance, version: OperatorVersion, run: PlanExecution) -> str:
