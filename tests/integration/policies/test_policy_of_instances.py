@@ -211,11 +211,15 @@ async def test_deletion_stops_a_running_plan(guarded: World) -> None:
     await guarded.until_gone(INSTANCES, "i")
 
 
+REFERENCE = {"name": "A", "configMapKeyRef": {"name": "c", "key": "k"}}
+
+
 async def test_nothing_interferes_with_a_running_cleanup(stuck_cleanup: World) -> None:
     for change, reason in (
         ({"planExecution": None}, "CleanupRunning"),
         ({"planExecution": {"planName": "other"}}, "CleanupRunning"),
         ({"parameters": {"A": "2"}}, "InstanceDeleting"),
+        ({"parametersFrom": [REFERENCE]}, "InstanceDeleting"),
         ({"operatorVersion": {"name": "judged-2"}}, "InstanceDeleting"),
     ):
         assert denied_by(await denied(stuck_cleanup, change)) == reason, change

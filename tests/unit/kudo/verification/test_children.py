@@ -132,3 +132,33 @@ def test_a_child_of_a_child_is_checked_in_its_own_files(parent: Path) -> None:
     positions = [(one.code, one.place.position) for one in found(parent)]
     template = f"{parent}/child/templates/child.yaml"
     assert positions == [("ParameterUnknown", f"{template}:1"), ("ParameterRequired", template)]
+
+
+SECRETS = """\
+parameters:
+  - {name: PASSWORD, secret: true, required: false, trigger: deploy}
+  - {name: TEA, default: mint, trigger: deploy}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("PASSWORD: '{{ .Params.PIN }}'\n", ""),
+        ("TEA: '{{ .Params.SIZE }}'\n", ""),
+        ("TEA: '{{ .Params.PIN }}'\n", 'parameter "TEA" of package child gets a secret'),
+        ("PASSWORD: 'a{{ .Params.PIN }}'\n", "has a secret as a part of a text"),
+        ("TEA: '{{ .Params.PIN | b64enc }}'\n", "has a secret as a part of a text"),
+        ("PASSWORD: hunter2\n", "is secret, and gets a plain value"),
+    ],
+)
+def test_a_child_gets_references_and_no_secret_values(
+    parent: Path, text: str, message: str
+) -> None:
+    pin = "parameters: [{name: SIZE, default: 1}, {name: PIN, secret: true}]\n"
+    (parent / "params.yaml").write_text(pin)
+    (parent / "child" / "params.yaml").write_text(SECRETS)
+    give(parent, text + "# {{ .Params.SIZE }}{{ if .Params.PIN }}{{ end }}\n")
+    findings = [one for one in found(parent) if one.code == "SecretExposed"]
+    assert len(findings) == bool(message)
+    assert all(message in one.problem.message for one in findings)

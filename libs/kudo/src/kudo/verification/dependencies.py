@@ -33,6 +33,7 @@ from kudo.verification.finding import (
 )
 from kudo.verification.parameters import declared, stored
 from kudo.verification.rendered.rendering import Rendering
+from kudo.verification.rendered.secrets import secrets_of_children
 
 _TASK: Final = re.compile(r"operator\.yaml: tasks\[(.*)\]", re.DOTALL)
 
@@ -169,6 +170,8 @@ def _values(task: Task, child: Package, rendering: Rendering) -> Iterator[Findin
             yield error("ParameterInvalid", str(fault), at_template(file))
             return
     parameters = {parameter.name: parameter for parameter in child.parameters}
+    if file:
+        yield from secrets_of_children(rendering, file, parameters, _name(child))
     for name, value in values.items():
         if name not in parameters:
             message = f'parameter "{name}" of task "{task.name}" is not declared by {_name(child)}'

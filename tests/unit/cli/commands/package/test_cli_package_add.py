@@ -104,6 +104,8 @@ def test_all_fields_of_a_parameter_can_be_set(run: Cli, teapot: Path) -> None:
     assert run("package", "add", "parameter", "MAP", *given).code == 0
     assert read(teapot).parameters[2].default == {"a": [1, "x"]}
     assert len(read(teapot).groups) == 1
+    assert run("package", "add", "parameter", "PASSWORD", "--secret").code == 0
+    assert read(teapot).parameters[3].secret
 
 
 def test_tasks_of_every_kind_are_added_with_their_templates(run: Cli, teapot: Path) -> None:

@@ -48,6 +48,7 @@ COMMAND = Command(
             default=True,
         ),
         Flag(("--immutable",), "it cannot be changed later", default=False),
+        Flag(("--secret",), "its value comes from a Secret, and is not shown", default=False),
         Flag(("--trigger",), "plan that a change runs", "plan"),
         Flag(("--enum",), "one of the only values allowed; may be repeated", "value", repeat=True),
         Flag(("--group",), "group for people; it is defined if it is not yet", "name"),
@@ -119,6 +120,7 @@ def _flags(args: Args) -> Iterator[tuple[str, object]]:
     """Yield the fields that are only set by flags."""
     fields = {
         "immutable": args.immutable,
+        "secret": args.secret,
         "enum": args.enum,
         "group": args.group,
         "advanced": args.advanced,

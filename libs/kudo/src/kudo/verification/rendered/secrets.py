@@ -9,13 +9,14 @@ from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
 from kudo.api import JsonObject
-from kudo.api.problems import path_text, shown
+from kudo.api.problems import InvalidInput, path_text, shown
 from kudo.api.task_kinds import FatalTaskError
 from kudo.packages.model import PackageParameter
 from kudo.packages.source import Path
+from kudo.parameters.sources import parse_parameter_file
 from kudo.tasks.job import JobError
 from kudo.tasks.rendering import Engine, objects_with_lines, render
-from kudo.verification.finding import Finding, Place, at_task, error, warning
+from kudo.verification.finding import Finding, Place, at_task, at_template, error, warning
 from kudo.verification.rendered.jobs import buildable, job_of
 from kudo.verification.rendered.rendering import RenderedObject, Rendering, Values, without_objects
 from kudo.verification.secrets import EXPOSED, IN_ENVIRONMENT
@@ -98,6 +99,48 @@ def _in_jobs(rendering: Rendering, parameter: PackageParameter) -> Iterator[Find
             continue
         if path is not None:
             yield _finding(parameter, f"the Job of task {task.name}", path, at_task(task.name))
+
+
+def secrets_of_children(
+    rendering: Rendering, file: str, child: Mapping[str, PackageParameter], name: str
+) -> Iterator[Finding]:
+    """Yield what is wrong with the secrets that a parameter file gives to a child.
+
+    A child gets a reference where a secret parameter of it is set to one of the package as a whole.
+
+    Args:
+        rendering: The templates of the package.
+        file: Its parameter file.
+        child: The parameters of the child, by name.
+        name: The child, for messages.
+    """
+    secrets = [parameter.name for parameter in rendering.package.parameters if parameter.secret]
+    params = rendering.filled["Params"]
+    assert isinstance(params, Mapping)
+    texts = rendering.package.templates
+
+    def with_marks(mark: str) -> dict[str, str]:
+        marks = {each: f"{mark}-{number}-mark" for number, each in enumerate(secrets)}
+        values = {**rendering.filled, "Params": {**params, **marks}}
+        return parse_parameter_file(file, render(file, texts[file], values))
+
+    try:
+        first, other = with_marks("first"), with_marks("other")
+    except (FatalTaskError, InvalidInput):  # which another check reports
+        return
+    place = at_template(file)
+    for given, text in first.items():
+        is_whole = text in {f"first-{number}-mark" for number in range(len(secrets))}
+        is_secret = given in child and child[given].secret
+        if not is_whole and other.get(given) != text:
+            message = f'parameter "{given}" of {name} has a secret as a part of a text'
+            yield error(EXPOSED, message, place, "set it to the whole value of a secret parameter")
+        elif is_whole and given in child and not is_secret:
+            message = f'parameter "{given}" of {name} gets a secret, and would show it'
+            yield error(EXPOSED, message, place, "have that package declare it secret: true")
+        elif is_secret and not is_whole:
+            message = f'parameter "{given}" of {name} is secret, and gets a plain value'
+            yield warning(EXPOSED, message, place, "set it to a secret parameter of this package")
 
 
 def _values(filled: Values, parameter: PackageParameter) -> list[Values]:
