@@ -259,3 +259,40 @@ def test_the_file_to_edit_has_references_as_comments(ran: FakeApi) -> None:
     )
     assert lines in text
     assert read_values(text, "f") == {"CUPS": "2"}
+
+
+def test_an_upgrade_takes_a_reference_with_it(kudo: Cli, api: FakeApi, folder: str) -> None:
+    assert kudo("install", folder, "-p", "PASSWORD@secret=db/password").code == 0
+    operator = Path(folder, "operator.yaml")
+    operator.write_text(OPERATOR.replace("0.1.0", "0.2.0"))
+    before = dict(api.objects["instances", "db-instance"]["metadata"])
+    ran = kudo("upgrade", folder, "--instance", "db-instance", *OTHER)
+    assert ran.code == 0, ran.err
+    assert "PASSWORD: Secret db/password → Secret new/password" in ran.out
+    patch = sent(api)[-1]
+    assert patch["spec"]["operatorVersion"]["name"] == "db-0.2.0"
+    assert patch["spec"]["parametersFrom"] == [NEW]
+    assert patch["metadata"]["resourceVersion"] == before["resourceVersion"]
+
+
+def test_install_upgrade_leaves_what_is_there(kudo: Cli, api: FakeApi, folder: str) -> None:
+    argv = ("install", folder, "--upgrade", "-p", "PASSWORD@secret=db/password")
+    assert kudo(*argv).code == 0
+    assert kudo(*argv).code == 0
+    assert sent(api) == []
+    assert kudo("install", folder, "--upgrade", *OTHER).code == 0
+    assert sent(api)[-1]["spec"] == {"parametersFrom": [NEW]}
+
+
+def test_a_conflict_is_tried_again_with_what_is_there_then(kudo: Cli, referring: FakeApi) -> None:
+    def meanwhile(_: str) -> None:
+        referring.before_write = None
+        tea = referring.objects["instances", "tea"]
+        tea["metadata"]["resourceVersion"] = "99999"
+        tea["spec"]["parametersFrom"] = [DB, {**NOTE, "name": "MORE"}]
+
+    referring.before_write = meanwhile
+    ran = kudo("update", "--instance", "tea", *OTHER)
+    assert ran.code == 0, ran.err
+    stored = referring.objects["instances", "tea"]["spec"]["parametersFrom"]
+    assert stored == [NEW, {**NOTE, "name": "MORE"}]
