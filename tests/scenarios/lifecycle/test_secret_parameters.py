@@ -147,7 +147,9 @@ async def test_a_run_that_waits_for_a_secret_can_be_cancelled_and_the_instance_d
     world: World, secrets: Secrets
 ) -> None:
     await begun(world, instance())
-    await until_held(world, "ParameterSourceMissing")
+    text = await until_held(world, "ParameterSourceMissing")
+    assert f"Waits: {text}" in (await world.kudo("plan", "status", "--instance=i")).output
+    assert f"plan deploy waits: {text}" in (await world.kudo("why", "i")).output
     assert (await world.kudo("plan", "cancel", "--instance=i")).code == 0
     failed = await world.until_failed("i")
     assert "cancelled by" in str(instances.messages(failed, "deploy"))

@@ -4,6 +4,7 @@ They are true also where no reconciler runs: a run that was scheduled and has no
 """
 
 from collections.abc import Callable
+from typing import Final
 
 from kubectl_kudo.reading.runs import (
     FATAL_ERROR,
@@ -103,6 +104,23 @@ def suspension(instance: JsonObject, form: Callable[[str], str] = local_time) ->
     # The reconciler writes the time when it first sees the pause.
     since = f" since {form(moment)}" if moment else "; the reconciler has not seen it yet"
     return f"suspended{since} (kubectl kudo resume {flags})"
+
+
+_WAITS_FOR_SOURCE: Final = frozenset(
+    {
+        *("ParameterSourceMissing", "ParameterSourceForbidden", "ParameterSourceUnusable"),
+        *("DigestKeyMissing", "ServiceAccountNotFound"),
+    }
+)
+"""Reasons of Ready while a run waits for what its parameters take values from."""
+
+
+def missing_source(instance: JsonObject) -> str:
+    """Return the value that the scheduled run waits for, as the reconciler says; empty if none."""
+    ready = condition(instance)
+    waits = ready.get("reason") in _WAITS_FOR_SOURCE and ready.get("status") == "False"
+    scheduled = ((instance.get("spec") or {}).get("planExecution") or {}).get("planName")
+    return str(ready.get("message") or "") if waits and scheduled else ""
 
 
 _MOST_NAMES = 5

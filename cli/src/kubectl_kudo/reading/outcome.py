@@ -12,6 +12,7 @@ from kubectl_kudo.reading.instance_state import (
     condition,
     is_due,
     is_suspended,
+    missing_source,
     not_in_force,
     suspension,
 )
@@ -186,6 +187,8 @@ def _outcome(target: Target, instance: JsonObject | None) -> Outcome:
         text = f"plan {target.plan} is scheduled and "
         if is_suspended(instance):
             return Outcome(State.WAITING, f"{text}not started")
+        if missing := missing_source(instance):
+            return Outcome(State.WAITING, f"{text}waits: {missing}")
         text = f"{text}was not started yet; is the reconciler of KUDO running?"
         return Outcome(State.WAITING, text)
     plan, entry = recorded

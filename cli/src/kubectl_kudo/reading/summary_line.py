@@ -4,7 +4,13 @@ import re
 from datetime import datetime
 from typing import Final
 
-from kubectl_kudo.reading.instance_state import condition, is_deleting, not_in_force, suspension
+from kubectl_kudo.reading.instance_state import (
+    condition,
+    is_deleting,
+    missing_source,
+    not_in_force,
+    suspension,
+)
 from kubectl_kudo.reading.plan_view import is_pending
 from kubectl_kudo.reading.run_progress import running_tasks
 from kubectl_kudo.reading.runs import (
@@ -92,7 +98,8 @@ def _run(instance: JsonObject, run: RunId, now: datetime, hindrance: str) -> tup
     entry = entries(instance).get(run.plan) or {}
     if is_pending(instance, run.plan):
         ago = _since(_scheduled_at(instance), now, " {} ago")
-        why = f": {hindrance}" if hindrance else ""
+        cause = hindrance or missing_source(instance)
+        why = f": {cause}" if cause else ""
         return f"plan {run.plan} scheduled{ago} and not begun{why}", ""
     part, state = current_part(run.plan, entry)
     tasks = [task for task in running_tasks(instance) if task.step == part]

@@ -194,7 +194,8 @@ async def make_digest_key(client: Client, namespace: str) -> None:
     except Forbidden as error:
         talk(
             f"Warning: secret/{DIGEST_KEY} was not made: {describe(error)}\n"
-            "KUDO works without it, and records Secrets without a digest. If there is none, docs/"
+            "KUDO works without it, but records Secrets without a digest, and plans with secret "
+            "parameters wait. If there is none, docs/"
             "installing.md tells under Inventories how to make it; then restart the reconciler."
         )
     except (ApiError, ConnectionLost) as error:

@@ -10,6 +10,7 @@ import hashlib
 import json
 import logging
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 from urllib.parse import quote
 
@@ -210,3 +211,23 @@ def test_a_pin_cannot_be_guessed_from_what_readers_of_instances_pods_and_invento
 def found_contents(pin: str) -> list[bytes]:
     contents = login(pin), build.config_map("i-careless", password=pin)
     return [content_digest(labelled(obj)) for obj in (contents[1], contents[0])]
+
+
+async def told_without_key() -> str:
+    async with MemoryWorld.running() as world, world.client_as("admin") as admin:
+        await world.reconciler.stop()
+        world.reconciler.settings = replace(world.reconciler.settings, digest_key=None)
+        await world.reconciler.start()
+        await admin.create(SECRETS, secret(CANARY), namespace=world.namespace)
+        done = await world.apply(version(), instance())
+        assert done.code == 0, done.output
+        held = await world.until(
+            "i", lambda i: instances.reason_of(i)[1] == "DigestKeyMissing", "the run to wait"
+        )
+        assert "lastRun" not in held["status"]
+        assert await world.find(SECRETS, "i-login") is None
+        return str(instances.ready(held)["message"])
+
+
+def test_without_a_key_nothing_begins_and_the_text_has_the_command_that_makes_one() -> None:
+    assert "kubectl create secret generic kudo-digest-key" in run_virtually(told_without_key())
