@@ -224,3 +224,17 @@ def test_a_task_is_refused_for_what_the_engine_refuses_it() -> None:
     with pytest.raises(FatalTaskError) as caught:
         check_task(refused)
     assert [problem.message for problem in version_problems(version)] == [str(caught.value)]
+
+
+def test_a_secret_parameter_has_no_default_that_everybody_reads() -> None:
+    table: list[tuple[JsonObject, list[str]]] = [
+        ({"secret": True}, []),
+        ({"secret": True, "onChange": "run"}, []),
+        ({"secret": True, "default": "canary"}, ["spec.parameters[A].default"]),
+        ({"secret": True, "onChange": "restart"}, ["spec.parameters[A].onChange"]),
+        ({"onChange": "run"}, ["spec.parameters[A].onChange"]),
+    ]
+    for fields, places in table:
+        problems = found(spec(parameters=[{"name": "A", **fields}]))
+        assert [place for place, _ in problems] == places
+        assert "canary" not in repr(problems)
