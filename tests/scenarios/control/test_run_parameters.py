@@ -231,7 +231,7 @@ async def test_the_command_line_gives_them_and_shows_them(world: World) -> None:
     history = await world.kudo("plan", "history", "--instance", "i")
     assert "with name=monday, user kudo-user" in history.output
     described = await world.kudo("describe", "instance", "i", "-o", "json")
-    plans = {plan["name"]: plan for plan in json.loads(described.output)["plans"]}
+    plans = {plan["name"]: plan for plan in json.loads(described.stdout)["plans"]}
     assert plans["backup"]["runParameters"] == {"name": "monday"}
 
 
