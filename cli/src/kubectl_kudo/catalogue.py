@@ -39,6 +39,16 @@ _PACKAGE_ADD = Group(
         "template": Entry("commands.package.add.template", "Add a template to a package."),
     },
 )
+_PACKAGE_PARAMS = Group(
+    "package params",
+    "Take parameters of a package from elsewhere.",
+    {
+        "import": Entry(
+            "commands.package.params.import",
+            "Add the parameters that a JSON Schema describes, such as that of a Helm chart.",
+        ),
+    },
+)
 _PACKAGE_LIST = Group(
     "package list",
     "List what a package contains.",
@@ -63,6 +73,7 @@ _PACKAGE = Group(
     {
         "new": Entry("commands.package.new", "Write a first working package."),
         "add": _PACKAGE_ADD,
+        "params": _PACKAGE_PARAMS,
         "render": Entry(
             "commands.package.render",
             "Print the objects that a plan would apply; no cluster is contacted.",

@@ -88,6 +88,7 @@ _ARGUMENTS: dict[str, tuple[Expected, ...]] = {
     "package list params": (NameKind.PACKAGE,),
     "package list plans": (NameKind.PACKAGE,),
     "package list tasks": (NameKind.PACKAGE,),
+    "package params import": (NameKind.FILE, NameKind.FOLDER),
     "package render": (NameKind.PACKAGE_FILE,),
     "package verify": (NameKind.PACKAGE,),
     "repo add": (None, NameKind.FOLDER),

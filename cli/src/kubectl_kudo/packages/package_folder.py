@@ -42,7 +42,7 @@ def write_changes(folder: Path, before: PackageFiles, changes: Mapping[str, str]
     Raises:
         CliError: the changes bring errors, or a file cannot be written.
     """
-    _verify(folder, before, changes)
+    check_changes(folder, before, changes)
     # Files that are new come first: a crash leaves a package that does not use them yet.
     ordered = sorted(changes, key=lambda path: path in before.files)
     try:
@@ -60,7 +60,7 @@ def write_folder(folder: Path, files: Mapping[str, str]) -> None:
     Raises:
         CliError: the package has errors, or cannot be written.
     """
-    _verify(folder, PackageFiles(str(folder), {}), files)
+    check_changes(folder, PackageFiles(str(folder), {}), files)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         # In the same file system, so that the rename is atomic.
@@ -82,7 +82,12 @@ def write_folder(folder: Path, files: Mapping[str, str]) -> None:
         shutil.rmtree(beside, ignore_errors=True)
 
 
-def _verify(folder: Path, before: PackageFiles, changes: Mapping[str, str]) -> None:
+def check_changes(folder: Path, before: PackageFiles, changes: Mapping[str, str]) -> None:
+    """Verify the package with the changes.
+
+    Raises:
+        CliError: the changes bring errors.
+    """
     try:
         check_change(folder, before, changes)
     except InvalidInput as error:

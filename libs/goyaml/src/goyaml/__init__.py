@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from goyaml.limits import DEFAULT_LIMITS, INLINE, Budget, DumpError, Limits
 from goyaml.loader import SecondDocument, YamlError, load, load_all
-from goyaml.scalars import SpelledFloat, format_float, parse_float
+from goyaml.scalars import SpelledFloat, format_float, is_plain_string, parse_float
 from goyaml.text import NotTextError, decode, json_documents
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ __all__ = [
     "decode",
     "dump",
     "format_float",
+    "is_plain_string",
     "json_documents",
     "load",
     "load_all",

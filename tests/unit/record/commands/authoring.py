@@ -77,6 +77,14 @@ ADD_TEMPLATE: Cases = (
     _writes("package add template pot --folder teapot", modes=_ONCE),
 )
 EXAMPLES = ("first-operator", "galera", "lifecycle/v1", "lifecycle/v2", "parent-child", "pipe-page")
+PARAMS_IMPORT: Cases = (
+    "package params import",
+    _writes("package params import values.schema.json teapot", "teapot/params.yaml"),
+    _writes("package params import values.schema.json teapot --dry-run", modes=_ONCE),
+    _writes("package params import values.yaml teapot", modes=_ONCE),
+    _writes("package params import absent teapot", modes=_ONCE),
+    _writes("package params import values.schema.json absent", modes=_ONCE),
+)
 RENDER: Cases = (
     "package render",
     "package render teapot -p TEA=mint",
@@ -205,6 +213,7 @@ COMMANDS: dict[str, Cases] = {
     "package add parameter": ADD_PARAMETER,
     "package add maintainer": ADD_MAINTAINER,
     "package add template": ADD_TEMPLATE,
+    "package params import": PARAMS_IMPORT,
     "package render": RENDER,
     "package docs": DOCS,
     "package create": CREATE,

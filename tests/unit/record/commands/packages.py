@@ -80,6 +80,30 @@ data: {cups: {{ .Params.CUPS }}, tea: "{{ .Params.TEA }}"}
 """,
     "templates/broken.yaml": "a: {{ if }}\n",
 }
+SCHEMA = """\
+{
+  "$schema": "http://json-schema.org/draft-07/schema#",
+  "type": "object",
+  "required": ["listen"],
+  "definitions": {"port": {"type": "integer", "minimum": 1, "maximum": 65535}},
+  "properties": {
+    "CUPS": {"type": "integer", "default": 2, "maximum": 4},
+    "image": {
+      "type": "object",
+      "additionalProperties": false,
+      "properties": {
+        "repository": {"type": "string", "default": "teapot", "minLength": 1},
+        "pullPolicy": {"enum": ["Always", "IfNotPresent"], "default": "IfNotPresent"}
+      }
+    },
+    "listen": {"type": "array", "items": {"$ref": "#/definitions/port"}},
+    "password": {"type": "string", "pattern": "^(?=.*[0-9]).+$", "description": "Of the admin."},
+    "strength": {"type": "number", "exclusiveMinimum": 0, "default": 0.5}
+  },
+  "if": {"required": ["password"]},
+  "then": {"required": ["listen"]}
+}
+"""
 UNREADABLE = {"operator.yaml": "name: [teapot\n", "params.yaml": "parameters: 3\n"}
 
 
@@ -93,4 +117,5 @@ def write(folder: Path) -> None:
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text)
     (folder / "empty").mkdir()
+    (folder / "values.schema.json").write_text(SCHEMA)
     (folder / "values.yaml").write_text("CUPS: 4\nTEA: mint\n")

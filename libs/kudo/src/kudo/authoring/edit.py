@@ -15,7 +15,7 @@ from goyaml import YamlError, load
 from kudo.api.problems import InvalidInput, Problem
 from kudo.packages.files import OPERATOR_FILE, PARAMETERS_FILE, PackageFiles
 from kudo.packages.location import FolderLocation, Located
-from kudo.packages.readable_yaml import WIDTH, ReadableDumper
+from kudo.packages.readable_yaml import WIDTH, ReadableDumper, escaped
 from kudo.packages.reader import open_package, parse_package
 from kudo.verification import verify, verify_dependencies
 
@@ -27,6 +27,7 @@ class Addition:
     Attributes:
         key: Of the list or mapping.
         value: The item.
+        more: Items of a list behind it.
         name: Its key, if `key` is a mapping; empty if it is a list.
         path: Where the mapping with that key stands: keys and positions in lists from the top of
             the file; empty for the top.
@@ -36,6 +37,7 @@ class Addition:
     value: object
     name: str = ""
     path: tuple[str | int, ...] = ()
+    more: tuple[object, ...] = ()
 
     @property
     def place(self) -> str:
@@ -47,7 +49,7 @@ class Addition:
 
 
 def added(file: str, text: str, addition: Addition) -> str:
-    """Return the text of a file with one item more, behind those that it has.
+    """Return the text of a file with the items, behind those that it has.
 
     Raises:
         InvalidInput: the file is not YAML, or is written in a way that cannot be changed here.
@@ -120,7 +122,7 @@ def _expected(file: str, before: dict[str, object], addition: Addition) -> dict[
         return {**before, key: {**(old or {}), addition.name: addition.value}}
     if old is not None and not isinstance(old, list):
         raise InvalidInput([Problem("PackageInvalid", f"{key} must be a list", file)])
-    return {**before, key: [*(old or []), addition.value]}
+    return {**before, key: [*(old or []), addition.value, *addition.more]}
 
 
 class _Text:
@@ -221,7 +223,7 @@ def _entry(node: yaml.Node | None, key: str) -> tuple[yaml.Node, yaml.Node] | No
 
 
 def _item(addition: Addition) -> object:
-    return {addition.name: addition.value} if addition.name else [addition.value]
+    return {addition.name: addition.value} if addition.name else [addition.value, *addition.more]
 
 
 def _indented(block: str, column: int) -> str:
@@ -249,7 +251,7 @@ def _dumped(value: object, *, flow: bool) -> str:
         allow_unicode=True,
         width=WIDTH,
     )
-    return text
+    return escaped(text)
 
 
 def files_of(folder: Path) -> PackageFiles:

@@ -9,6 +9,8 @@ from typing import Any, Final
 
 import yaml
 
+from goyaml import is_plain_string
+
 WIDTH: Final = 2**20
 _ESCAPED: Final = re.compile(
     "[\x85\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufff9-\ufffb]"
@@ -32,6 +34,9 @@ class ReadableDumper(yaml.SafeDumper):
 
 def _text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
     style = "|" if "\n" in value else None
+    # PyYAML knows other numbers than go-yaml, and y is no boolean to it.
+    if value and style is None and not is_plain_string(value):
+        style = "'"
     return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
 
 
@@ -43,4 +48,9 @@ def dump(value: object, *, sort_keys: bool = False) -> str:
     text: str = yaml.dump(
         value, Dumper=ReadableDumper, sort_keys=sort_keys, allow_unicode=True, width=WIDTH
     )
+    return escaped(text)
+
+
+def escaped(text: str) -> str:
+    """Return what `ReadableDumper` wrote, with escapes for the characters that it put in quotes."""
     return _ESCAPED.sub(lambda match: f"\\u{ord(match[0]):04X}", text)

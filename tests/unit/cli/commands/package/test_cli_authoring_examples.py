@@ -35,6 +35,7 @@ def test_an_example_runs(
     if not line.startswith("package new"):
         assert run("package", "new", "web", "--folder", folder).code == 0
     Path("values.yaml").write_text("image: busybox\n")
+    Path("values.schema.json").write_text('{"properties": {"port": {"type": "integer"}}}')
     for start, before in PREPARED.items():
         if line.startswith(start):
             assert [run(*shlex.split(one)).err[:5] for one in before] == ["added"] * len(before)

@@ -1,0 +1,1 @@
+"""`kubectl kudo package params`: parameters of a package from elsewhere."""
