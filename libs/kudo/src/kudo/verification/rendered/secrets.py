@@ -168,10 +168,11 @@ def _values(filled: Values, parameter: PackageParameter) -> list[Values]:
 def _shown_paths(first: JsonObject, again: JsonObject, other: JsonObject) -> Path | None:
     """Return where an object shows a secret value: the worst place, or the first one."""
     is_secret = first.get("kind") == "Secret" and first.get("apiVersion") == "v1"
+    random = set(_differing(first, again))
     paths = [
         path
         for path in _differing(first, other)
-        if not (is_secret and path and path[0] in _CONTENT) and path not in _differing(first, again)
+        if path not in random and not (is_secret and path and path[0] in _CONTENT)
     ]
     return min(paths, key=lambda path: not _is_program(path), default=None)
 
