@@ -40,17 +40,28 @@ def operator(name: str = "params-1") -> Json:
             "many.yaml": build.template(build.config_map("{{ .Name }}-many")),
             "blocked.yaml": build.template(build.config_map("{{ .Name }}-blocked", by="kudo")),
             "first.yaml": build.template(build.config_map("{{ .Name }}-first")),
+            "pressed.yaml": build.template(
+                build.config_map("{{ .Name }}-pressed", keep="{{ .RunParams.keep }}")
+            ),
             "web.yaml": build.template(build.deployment("{{ .Name }}-web", ready_delay="3s")),
         },
         tasks=[
             *(
                 build.task(task, "Apply", f"{task}.yaml")
-                for task in ("note", "many", "blocked", "first")
+                for task in ("note", "many", "blocked", "first", "pressed")
             ),
             build.task("wait", "Apply", "web.yaml"),
         ],
-        plans={"deploy": build.plan({"first": ["first"]}), "backup": backup, "slow": slow},
-        parameters=[build.parameter("SIZE", "1")],
+        plans={
+            "deploy": build.plan({"first": ["first"]}),
+            "backup": backup,
+            "slow": slow,
+            "button": build.plan({"pressed": ["pressed"]}) | {"parameters": DECLARED[1:]},
+        },
+        parameters=[
+            build.parameter("SIZE", "1"),
+            build.parameter("BACKUP_TRIGGER", "0", trigger="button"),
+        ],
     )
 
 
@@ -257,3 +268,17 @@ async def test_a_new_instance_and_a_change_of_a_parameter_take_none(world: World
     with pytest.raises(ApiError) as caught:
         await world.patch("i", {"parameters": {"SIZE": "2"}, "planExecution": beside})
     assert caught.value.reason == "PlanBesideChange"
+
+
+async def test_a_parameter_as_a_button_runs_its_plan_with_the_defaults(world: World) -> None:
+    await installed(world)
+    given = await trigger(world, "button", keep="9")
+    assert given["parameters"] == {"keep": "9"}
+    await world.until_complete("i", "button")
+    assert (await world.get(CONFIG_MAPS, "i-pressed"))["data"] == {"keep": "9"}
+    for press in ("1", "2"):
+        await world.patch("i", {"parameters": {"BACKUP_TRIGGER": press}})
+        ended = await world.until_complete("i", "button")
+        assert ended["status"]["history"][0]["cause"]["parameters"] == ["BACKUP_TRIGGER"]
+        assert "runParameters" not in instances.entry(ended, "button")
+        assert (await world.get(CONFIG_MAPS, "i-pressed"))["data"] == {"keep": "7"}

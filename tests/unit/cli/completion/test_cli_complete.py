@@ -129,6 +129,8 @@ def test_plans_and_parameters_of_an_instance(
     trigger = ("plan", "trigger", *named)
     assert offered(kudo, *trigger, "--name", "") == (["brew", "cleanup", "deploy"], NO_FILES)
     assert offered(kudo, *trigger, "--name", "b") == (["brew"], NO_FILES)
+    # Those of the plan, which declares none.
+    assert offered(kudo, *trigger, "--name", "brew", "-p", "") == ([], NO_FILES)
     update = ("update", *named, "-p")
     names = ["CUPS=", "POT=", "SIZE=", "TEA="]
     assert offered(kudo, *update, "") == (names, NO_FILES | NO_SPACE)

@@ -19,7 +19,8 @@ PARAMETERS = (
 def answer(expression: str) -> bool | str:
     outputs = {"dump": {"size": "12", "key": "s3cret-output"}, "a-b": {"c": ""}}
     values = {"instance": {"name": "i"}, "outputs": outputs}
-    request = condition.Request(expression, Inputs(values, PARAMETERS, ""))
+    of_run = (RawParameter("keep", "integer", "7"), RawParameter("name", None, "monday"))
+    request = condition.Request(expression, Inputs(values, PARAMETERS, "", of_run))
     return condition.decode_answer(condition.handle(request.encode()))
 
 
@@ -28,6 +29,8 @@ def answer(expression: str) -> bool | str:
     [
         ("params.PIN == 48151 && params.ON && params.SHARE < 1.0", True),
         ("params.NONE == null", True),
+        ("runParams.keep > 6 && runParams.name == 'monday'", True),
+        ("runParams.gone == 1", "there is no field gone"),
         ("params.SIZES.size() == 3", False),
         ("params.GONE == 1", "there is no field GONE"),
         ("params[params.TEXT] == 1", "there is no such field"),

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from gotemplate import Environment, parse_tree
-from kudo.tasks.usage import Usage, kinds_named, usage_of, uses_outputs
+from kudo.tasks.usage import Usage, kinds_named, usage_of, uses_outputs, uses_run_parameters
 from kudo.verification import verify
 from tests.unit.kudo.verification.test_verification import OBJECT, Json, found, package
 
@@ -295,3 +295,36 @@ def test_whether_outputs_are_used_is_known_after_one_walk_of_each_template() -> 
 )
 def test_the_kinds_of_a_template_are_those_in_its_text(text: str, kinds: set[str] | None) -> None:
     assert kinds_named(text) == kinds
+
+
+# Parameters of a run
+
+
+def test_a_parameter_of_a_run_is_found_where_it_is_used(subtests: pytest.Subtests) -> None:
+    table = [
+        "{{ .RunParams.a }}",
+        "{{ $.RunParams.a | quote }}",
+        '{{ index .RunParams "a" }}',
+        '{{ index $ "RunParams" "a" }}',
+        "{{ with .RunParams }}{{ .a }}{{ end }}",
+        "{{ $p := .RunParams }}{{ $p.a }}",
+        '{{ define "d" }}{{ .RunParams.a }}{{ end }}{{ template "d" . }}',
+    ]
+    for text in table:
+        with subtests.test(text=text):
+            seen = usage(text)
+            assert ({*seen.run_parameters}, seen.every_run_parameter) == ({"a"}, False)
+            assert (seen.parameters, seen.unknown) == ({}, {})
+            assert uses_run_parameters(parse_tree("a.yaml", text, FUNCTIONS))
+    asked = usage('{{ hasKey .RunParams "a" }}')
+    assert (asked.run_parameters_asked, asked.run_parameters) == ({"a"}, {})
+
+
+def test_all_parameters_of_a_run_may_be_used_at_once(subtests: pytest.Subtests) -> None:
+    for text in ("{{ toYaml .RunParams }}", "{{ range .RunParams }}{{ end }}", "{{ toYaml . }}"):
+        with subtests.test(text=text):
+            assert usage(text).every_run_parameter
+            assert uses_run_parameters(parse_tree("a.yaml", text, FUNCTIONS))
+    for text in ("{{ .Params.RunParams }}", "{{ .Outputs.a.b }}", '{{ "RunParams" }}'):
+        with subtests.test(text=text):
+            assert not uses_run_parameters(parse_tree("a.yaml", text, FUNCTIONS))

@@ -120,6 +120,17 @@ async def test_outputs_are_the_same_inline_and_in_a_worker_and_none_are_mixed_up
     assert len(found.jobs) == 3
 
 
+async def test_what_is_known_of_one_run_says_nothing_of_another_with_other_parameters(
+    found: Bench,
+) -> None:
+    text = LONG + "# {{ .RunParams.n }}{{ fail .RunParams.n }}"
+    for value in ("b", "c", "b"):
+        asked = request(text)
+        given = (RawParameter("n", None, value),)
+        asked = replace(asked, variables=replace(asked.variables, run_parameters=given))
+        assert f": {value}" in str(await found.failure(asked))
+
+
 @pytest.mark.parametrize("size", [0, 70_000])
 async def test_what_uses_outputs_is_not_rendered_where_there_are_none(
     found: Bench, size: int
