@@ -9,7 +9,7 @@ afterwards; see `needs`.
 Beside it stands the cause of the run, and the OperatorVersion that the Instance may go back to.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -167,8 +167,7 @@ def sources_changed(instance: Instance, sources: Sources) -> Problem | None:
     names = changed_sources(last, sources)
     if not names:
         return None
-    text = f"the run began with other values of parameters: {listed(names)}"
-    return _edited("ParametersChanged", instance, text, "spec.parametersFrom")
+    return _other_values(instance, names, "spec.parametersFrom")
 
 
 def changed_sources(last: LastRun, sources: Sources) -> tuple[str, ...]:
@@ -352,8 +351,7 @@ def edited_since(instance: Instance, version: OperatorVersion) -> Problem | None
         return _edited("ParametersChanged", instance, text, FIELD)
     if not different.parameters:
         return None
-    text = f"the run began with other values of parameters: {listed(different.parameters)}"
-    return _edited("ParametersChanged", instance, text, "spec.parameters")
+    return _other_values(instance, different.parameters, "spec.parameters")
 
 
 def is_of(last: LastRun, run: PlanExecution) -> bool:
@@ -376,6 +374,11 @@ def differences(last: LastRun, instance: Instance, version: OperatorVersion) -> 
     names = _differing(began_with, fingerprints(instance.settings))
     # What the version does not declare is used by no template.
     return Differences(parameters=tuple(sorted(names & version.declared.keys())))
+
+
+def _other_values(instance: Instance, names: Sequence[str], where: str) -> Problem:
+    text = f"the run began with other values of parameters: {listed(names)}"
+    return _edited("ParametersChanged", instance, text, where)
 
 
 def _edited(reason: str, instance: Instance, text: str, where: str) -> Problem:
