@@ -4,6 +4,8 @@
 (`retry_problems`), since the webhook may have been missing when the request was stored.
 """
 
+from collections.abc import Sequence
+
 from kudo.api import (
     ExecutionStatus,
     Instance,
@@ -130,9 +132,13 @@ def changed_source(instance: Instance, sources: Sources) -> Problem | None:
         names = changed_sources(last, sources)
         if not names:
             return None
-        changed = f"it began with other values of parameters: {listed(names)}"
+        changed = _other_values(names)
     text = f"run '{shown_name(run.retry_of)}' cannot be retried: {changed}"
     return Problem("RetryChanged", f"{text}; {_start_over(instance, run)}", _RETRY_OF)
+
+
+def _other_values(names: Sequence[str]) -> str:
+    return f"it began with other values of parameters: {listed(names)}"
 
 
 def _start_over(instance: Instance, run: PlanExecution) -> str:
@@ -156,7 +162,7 @@ def _changed_since(instance: Instance, version: OperatorVersion, run: PlanExecut
         if different.version or (last.version and last.version != version_key):
             return other_version
         if different.parameters:
-            return f"it began with other values of parameters: {listed(different.parameters)}"
+            return _other_values(different.parameters)
         return ""
     # Another plan has run since, so `lastRun` is of that one. The history has a digest of what the
     # failed run began with, which does not tell the parameters apart.
