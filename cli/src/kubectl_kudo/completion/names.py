@@ -134,8 +134,9 @@ def _values(parameter: JsonObject) -> Sequence[str]:
         return ()
     if bounds.minimum is None or bounds.maximum is None:
         return ()
-    integers = range(ceil(bounds.minimum), floor(bounds.maximum) + 1)
-    return [*map(str, integers)] if len(integers) <= _INTEGERS else ()
+    first, last = ceil(bounds.minimum), floor(bounds.maximum)
+    # Not the length of a range, which has to fit 64 bits.
+    return [*map(str, range(first, last + 1))] if last - first < _INTEGERS else ()
 
 
 def _short(text: str, most: int = _DESCRIPTION) -> str:

@@ -12,20 +12,22 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-import yaml
-
 from goyaml import YamlError, load
 from kubectl_kudo.reading.runs import JsonObject, key_of
 from kubectl_kudo.session.blocks import printable
-from kudo.api.problems import InvalidInput
+from kudo.api.problems import InvalidInput, listed
 from kudo.api.setting import Reference, Setting
-from kudo.packages.readable_yaml import WIDTH, ReadableDumper, dump
+from kudo.api.value_bounds import ValueBounds
+from kudo.packages.readable_yaml import dump
+from kudo.parameters.bound_texts import bounds_text
 from kudo.parameters.settings import settings_of
 from kudo.parameters.sources import parse_parameter_file
 from kudo.parameters.types import is_container
 
 _COLUMNS: Final = 96
 _LONGEST: Final = 60
+_LONGEST_BOUNDS: Final = 1000
+"""Characters of the bounds of a value, which may have many definitions in them."""
 _FAULT: Final = "#! "
 """What lines begin with that say what is wrong; all others are of the user."""
 _LINE: Final = re.compile(r"\bline (\d+)")
@@ -130,12 +132,14 @@ def _about(parameter: JsonObject) -> Iterator[str]:
 def _facts(parameter: JsonObject, kind: str, *, is_set: bool) -> str:
     """Return type, bounds and default of a parameter in words."""
     default, trigger = parameter.get("default"), parameter.get("trigger")
-    choices = ", ".join(printable(str(each), _LONGEST) for each in parameter.get("enum") or ())
+    choices = listed([str(each) for each in parameter.get("enum") or ()], most=_LONGEST)
+    bounds = ValueBounds.of(parameter)
     # Of what is not set, the default stands below.
     shown = "" if default is None or not is_set else printable(str(default), _LONGEST) or '""'
     facts = [
         f"type {kind}",
         f"one of {choices}" if choices else "",
+        printable(bounds_text(bounds), _LONGEST_BOUNDS) if bounds else "",
         f"default {shown}" if shown else "",
         "required" if parameter.get("required") and default is None else "",
         "secret" if parameter.get("secret") else "",
@@ -158,8 +162,7 @@ def _assignment(name: str, value: str, kind: str = "string") -> str:
     spellings = [] if content is None else [dump({name: content})]
     if content is None and kind not in {"string", "array", "map"}:
         spellings.append(f"{_key(name)} {value}\n")
-    # Quotes are for words that only Go takes for other values than texts, such as `y`.
-    spellings += [dump({name: value}), f"{_key(name)} {_quoted(value)}\n"]
+    spellings.append(dump({name: value}))
     left_out = f"# {printable(name)} has a value that no file can have; it stays as it is.\n"
     return next((text for text in spellings if _sets(text, name, value, content)), left_out)
 
@@ -184,10 +187,3 @@ def _container(text: str) -> object:
 
 def _key(name: str) -> str:
     return dump({name: None}).removesuffix(" null\n")
-
-
-def _quoted(value: str) -> str:
-    text: str = yaml.dump(
-        value, Dumper=ReadableDumper, default_style='"', allow_unicode=True, width=WIDTH
-    )
-    return text.rstrip("\n")

@@ -73,6 +73,22 @@ gone: 'yes'
     )
 
 
+def test_the_file_says_what_a_value_may_be() -> None:
+    inner = {str(n): {"type": "string", "pattern": "^a\n#! b$"} for n in range(100)}
+    text = file(
+        {},
+        {"name": "port", "value-type": "integer", "minimum": 1, "maximum": 9, "default": "2"},
+        {"name": "zone", "enum": [f"zone-{n}" for n in range(1000)], "pattern": "^a\nb: c$"},
+        {"name": "hosts", "value-type": "map", "properties": inner},
+    )
+    _, port, zone, hosts = text.split("\n\n")
+    assert port == "# type integer; 1 to 9\n#port: 2"
+    assert "one of zone-0, zone-1," in zone
+    assert "zone-19 and 980 more; matches ^a b: c$\n" in zone.replace("\n# ", " ")
+    assert len(hosts) < 1200
+    assert all(line.startswith("#") for line in text.splitlines() if line)
+
+
 VALUES = st.one_of(
     st.text(),
     st.from_regex(r"[-+.0-9eExX_]{1,6}", fullmatch=True),
@@ -106,7 +122,7 @@ def test_no_text_of_a_package_sets_a_value(name: str, description: str, default:
         ("number", "0.10", "A: 0.10"),
         ("boolean", "true", "A: true"),
         ("string", "3", "A: '3'"),
-        ("string", "y", 'A: "y"'),
+        ("string", "y", "A: 'y'"),
         ("integer", "3\nB: 4", "A: |-"),
         ("map", "[1", "A: '[1'"),
         ("array", "[80, 443]", "A:\n- 80\n- 443"),
