@@ -32,7 +32,7 @@ def test_its_tasks_use_what_a_run_is_given(package: Path) -> None:
     version = to_objects(read_package(package), "ns").operator_version
     assert version.plans["backup"].required_parameters == ("name",)
     instance = preview_instance(version, "shop", "ns", {})
-    for given, name in (({"name": "monday"}, "monday"), ({}, "<name>")):
+    for given, name in (({"name": "monday"}, "monday"), ({}, "<run.name>")):
         dump, check = preview(version, instance, "backup", run_parameters=given)
         assert f"/backups/{name}.sql" in str(dump.shown.object)
         assert f"'mariadb-check', '{name}'" in str(check.shown.object)

@@ -233,7 +233,8 @@ def _entries(review: AdmissionReview) -> int:
         if obj is not None:
             spec, status = _part(obj, "spec"), _part(obj, "status")
             last = _part(status, "lastRun")
-            maps = (_part(spec, "parameters"), _part(status, "planStatus"))
+            run = _part(_part(spec, "planExecution"), "parameters")
+            maps = (_part(spec, "parameters"), run, _part(status, "planStatus"))
             count += sum(map(len, (*maps, _part(last, "parameters"))))
             sources = spec.get("parametersFrom")
             count += len(sources) if isinstance(sources, list) else 0

@@ -446,7 +446,10 @@ def test_of_outputs_it_is_told_which_rights_follow_from_them() -> None:
     assert ("", "configmaps", APPLY, "") in rows(found.namespaced)
     assert not any("<" in name for _, _, _, name in rows(found.namespaced))
     source = "op: task t, template a.yaml"
-    why = "follows from outputs of a task: a run alone has them, so the right is not in this list"
+    why = (
+        "follows from outputs of a task or parameters of a run: a run alone has them, so the right"
+    )
+    why = f"{why} is not in this list"
     assert {note for note in found.notes if "outputs" in note} == {
         f"{source}: which Secret its pods use {why}",
         f"{source}: what it grants {why}",

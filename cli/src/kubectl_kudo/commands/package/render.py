@@ -83,7 +83,7 @@ COMMAND = Command(
     more="Objects that a task deletes are comments. Labels, annotations, owner and namespace that "
     "KUDO adds\nare left out. An error names the line of the template beside the rendered one. "
     "Outputs of Job tasks\nare shown as <task.name>: only a run has their texts. -p also takes the "
-    "parameters that the plan\ndeclares for its runs; <name> stands for a required one.\n\n"
+    "parameters that the plan\ndeclares for its runs; <run.name> stands for a required one.\n\n"
     "Without an argument, the package is the working directory or the only folder in it that is "
     "one.",
     examples=(

@@ -86,7 +86,7 @@ def preview(
         instance: The Instance, with the values of its parameters.
         plan: Name of the plan.
         step: Name of the only step to render; empty for all.
-        run_parameters: The parameters of the run; `<name>` stands for a required one.
+        run_parameters: The parameters of the run; `<run.name>` stands for a required one.
 
     Raises:
         PreviewError: a template or a value is wrong; the text has the line of the template and of

@@ -34,6 +34,7 @@ _INSTANCES: Final = 50
 _RENDERINGS: Final = 2000
 _ERROR: Final = 300
 _TOO_LONG: Final = "not all templates were rendered, since that would take too long"
+_FOLLOWS: Final = "follows from outputs of a task or parameters of a run"
 _IN_RUNS: Final = "a run alone has them, so the right is not in this list"
 _PODS: Final = Kind("v1", "Pod")
 _REPLICA_SETS: Final = Kind("apps/v1", "ReplicaSet")
@@ -237,7 +238,7 @@ class _Plans:
                 kinds.add(kind)
                 if action not in _WITHOUT_CONTENT:
                     if kind.group == RBAC and is_placeholder_in(str(obj)):
-                        what = "what it grants follows from outputs of a task"
+                        what = f"what it grants {_FOLLOWS}"
                         self.needs.note(f"{source}: {what}: {_IN_RUNS}")
                     else:
                         add_grants(obj, source, self.needs)
@@ -316,7 +317,7 @@ class _Plans:
         for source, obj in objects:
             for used in dependencies_of(obj):
                 if is_placeholder_in(used.name):
-                    what = f"which {used.kind} its pods use follows from outputs of a task"
+                    what = f"which {used.kind} its pods use {_FOLLOWS}"
                     self.needs.note(f"{source}: {what}: {_IN_RUNS}")
                 elif used.name and (used.kind, used.name) not in own:
                     why = f"{source}: its pods use it"

@@ -253,12 +253,13 @@ def variables(
 def stand_ins(plan: "Plan") -> dict[str, str]:
     """Return what stands for required parameters of a run where there is none.
 
-    It is the first value of an enum, a number, or else `<name>`, as for outputs.
+    It is the first value of an enum, a number, or else `<run.name>`, as `<task.name>`
+    stands for outputs.
     """
     given: dict[str, str] = {}
     for name in plan.required_parameters:
         parameter = plan.declared[name]
-        fixed = _STAND_INS.get(parameter.value_type or "", f"<{name}>")
+        fixed = _STAND_INS.get(parameter.value_type or "", f"<run.{name}>")
         given[name] = parameter.enum[0] if parameter.enum else fixed
     return given
 

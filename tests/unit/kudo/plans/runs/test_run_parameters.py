@@ -87,7 +87,7 @@ def test_a_worker_gets_them_as_they_are() -> None:
 
 def test_stand_ins_are_of_the_declared_types() -> None:
     plan = VERSION.plans["backup"]
-    assert stand_ins(plan) == {"name": "<name>", "size": "1", "kind": "full"}
+    assert stand_ins(plan) == {"name": "<run.name>", "size": "1", "kind": "full"}
 
 
 def test_a_retry_has_those_of_the_run_that_it_continues_and_no_other() -> None:
