@@ -13,8 +13,9 @@ TABLE: list[tuple[JsonObject, str]] = [
     ({"maximum": -1}, "at most -1"),
     ({"minLength": 1, "maxLength": 63, "pattern": "^a"}, "length 1 to 63, matches `^a`"),
     ({"format": "dns-name"}, "format dns-name"),
-    ({"minItems": 1, "items": {"type": "integer"}}, "length at least 1; items: integer"),
-    ({"maxItems": 2, "items": {}}, "length at most 2; items: any"),
+    ({"minItems": 1, "items": {"type": "integer"}}, "at least 1 item; items: integer"),
+    ({"maxItems": 2, "items": {}}, "at most 2 items; items: any"),
+    ({"minItems": 1, "maxItems": 3}, "1 to 3 items"),
     (
         {"items": {"enum": ["a", "b"], "properties": {"k": {}}}},
         "items: `a` or `b`, keys: `k`",

@@ -53,7 +53,9 @@ def _of_value(bounds: ValueBounds, code: Code) -> Iterator[str]:
         yield f"matches {code(bounds.pattern)}"
     if bounds.format:
         yield f"format {bounds.format}"
-    yield from _range("length ", bounds.min_items, bounds.max_items)
+    last = bounds.min_items if bounds.max_items is None else bounds.max_items
+    unit = " item" if last == 1 else " items"
+    yield from (f"{part}{unit}" for part in _range("", bounds.min_items, bounds.max_items))
 
 
 def _range(what: str, least: float | None, most: float | None) -> Iterator[str]:
