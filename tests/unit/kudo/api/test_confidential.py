@@ -37,6 +37,18 @@ def test_of_a_value_that_was_cut_with_its_message_no_part_stays() -> None:
     assert Confidential([value]).cleaned(told) == WITHHELD
 
 
+def test_short_lines_of_a_value_are_no_secrets() -> None:
+    value = '{\n  "password": "hunter2hunter2"\n}'
+    assert Confidential([value]).cleaned("map[a:{}]") == "map[a:{}]"
+    assert "hunter2" not in Confidential([value]).cleaned('got "password": "hunter2hunter2" here')
+
+
+def test_a_value_that_is_too_long_to_be_written_in_all_forms_withholds_a_text() -> None:
+    value = "x1y2z3" * 20_000
+    assert Confidential([value, LONG]).cleaned(f"{LONG}: {value}!") == WITHHELD
+    assert Confidential([value, LONG]).cleaned(f"got {LONG}") == f"got {MARK}"
+
+
 def test_there_is_nothing_to_clean_without_values() -> None:
     assert not Confidential([])
     assert Confidential([""]).cleaned(LONG) == LONG

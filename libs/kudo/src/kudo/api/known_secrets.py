@@ -7,6 +7,7 @@ import base64
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Final
 from urllib.parse import quote, quote_plus
 
@@ -171,6 +172,8 @@ class KnownValues:
 
 WITHHELD: Final = "(the text is withheld, since it may have the value of a secret parameter)"
 _CUT: Final = " ... "
+_IN_FORMS: Final = 64 * 1024
+"""Characters of values, the shortest first, that are looked for in other forms as well."""
 _BESIDE: Final = 4
 """Characters beside a cut that show which value was cut."""
 
@@ -186,12 +189,22 @@ class Confidential:
     """
 
     def __init__(self, values: Iterable[str]) -> None:
-        # Of a value of several lines, such as a private key, a text may quote one.
         kept = {value.strip() for value in values}
-        kept |= {line.strip() for value in kept for line in _LINE.findall(value)[:_MOST_LINES]}
-        self._values = frozenset(kept - {""})
+        # Of a value of several lines, such as a private key, a text may quote one.
+        lines = {
+            line[0].strip()
+            for value in kept
+            for line in islice(_LINE.finditer(value), _MOST_LINES)
+            if len(line[0].strip()) >= _LONG
+        }
+        self._values = frozenset((kept | lines) - {""})
         self._known = KnownValues()
-        for value in self._values:
+        left = _IN_FORMS
+        for value in sorted(self._values, key=lambda value: (len(value), value)):
+            left -= len(value)
+            if left < 0:
+                # To write it in all forms would hold the event loop for too long.
+                break
             self._known.add(value)
 
     def __bool__(self) -> bool:
