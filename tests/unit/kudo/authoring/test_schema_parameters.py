@@ -176,6 +176,7 @@ def test_references_within_the_file_are_followed() -> None:
         ({"type": "string", "pattern": "(?=a)"}, "pattern", "the pattern cannot be used"),
         ({"type": "string", "pattern": "a" * 257}, "pattern", "more than 256 characters"),
         ({"type": "string", "format": "email"}, "format", "format email is none of quantity"),
+        ({"type": "string", "format": "password"}, "format", "secret: true keeps a value out of"),
         ({"type": "string", "format": "duration"}, "format", "one of ISO 8601 here"),
         ({"type": "string", "minimum": 1}, "minimum", "minimum is for values of another type"),
         ({"type": "string", "x-own": 1}, "x-own", "x-own has no counterpart in packages"),

@@ -33,6 +33,7 @@ _WORDS: Final[Mapping[str, tuple[str, ...]]] = {
 TYPED_WORDS: Final = frozenset(word for words in _WORDS.values() for word in words)
 _FORMATS: Final = {
     "duration": "is one of ISO 8601 here, and one of Go in packages",
+    "password": "is no bound; in packages, secret: true keeps a value out of sight",
     "hostname": "allows upper case, which dns-name does not",
 }
 """Why formats of JSON Schema are no formats of packages, where that is not plain."""
