@@ -40,7 +40,7 @@ class Database:
         return await self.world.kudo(*arguments, "--instance", self.name)
 
     async def install(self, **parameters: str) -> Done:
-        """Install the package."""
+        """Install the package; a name such as `APP_PASSWORD@secret` refers to a value."""
         values = {"STORAGE_CLASS": CLASS, **parameters}
         return await self.kudo("install", str(PACKAGE), *_flags(values))
 
@@ -48,9 +48,9 @@ class Database:
         """Set parameters."""
         return await self.kudo("update", *_flags(parameters))
 
-    async def trigger(self, plan: str) -> Done:
-        """Start a plan."""
-        return await self.kudo("plan", "trigger", "--name", plan)
+    async def trigger(self, plan: str, **parameters: str) -> Done:
+        """Start a plan, with parameters of the run."""
+        return await self.kudo("plan", "trigger", "--name", plan, *_flags(parameters))
 
     async def uninstall(self) -> None:
         """Uninstall it, and wait for the end of its plan cleanup."""
@@ -92,7 +92,7 @@ class Database:
         return seen
 
     async def password(self, key: str = "app") -> str:
-        """Return a generated password."""
+        """Return a password of the database."""
         secret = await self.admin.get(
             SECRETS, f"{self.name}-credentials", namespace=self.world.namespace
         )

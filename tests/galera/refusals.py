@@ -4,6 +4,7 @@ import base64
 from collections.abc import Awaitable, Callable, Mapping
 
 from tests.galera.instance import SECRETS, Database, explain
+from tests.galera.returning import BACKUP
 from tests.galera.run import Run
 from tests.support import instances
 from tests.support.cluster.commands import Done
@@ -19,9 +20,11 @@ async def refusals(run: Run) -> list[str]:
     """
     lines = [
         _refused("an even number of nodes", await run.db.update(NODE_COUNT="4")),
+        _refused("a restore of no backup", await run.db.trigger("restore")),
+        _refused("a name that none can be", await run.db.trigger("backup", NAME="../x")),
         await _failed(
             "a restore onto a running cluster", run.db, "restore",
-            lambda: run.db.trigger("restore"),
+            lambda: run.db.trigger("restore", NAME=BACKUP),
         ),
         await _wrong_password(run.db),
         await _retried(run.db, "check"),

@@ -9,6 +9,8 @@ from tests.galera.database import Server
 from tests.galera.run import Asked, Run
 from tests.galera.volumes import Volumes
 
+BACKUP: Final = "first"
+"""Name of the backup that is made and restored."""
 _ALL: Final = 2**62
 _STARTED: Final = Asked(replaced=1)
 
@@ -51,16 +53,16 @@ async def come_back(run: Run, backup: Rows) -> None:
     assert await rows(run) == whole
 
     await _stop(run)
-    await run.plan("restore in place", "restore", lambda: run.db.trigger("restore"), _STARTED)
+    await run.plan(
+        "restore in place", "restore", lambda: run.db.trigger("restore", NAME=BACKUP), _STARTED
+    )
     assert await rows(run) == backup
     run.report.notes.append(f"restored in place: {backup.count} rows, equal to the backup")
 
-    await run.plan(
-        "ask for a final backup", "choose-backup", lambda: run.db.update(FINAL_BACKUP="true")
-    )
+    await run.plan("ask for a final backup", "check", lambda: run.db.update(FINAL_BACKUP="true"))
     await run.clean_up("cleanup with a final backup")
     backups = _volumes(run).files(f"{run.db.name}-backups")
-    assert [name.partition("-")[0] for name in backups] == ["final", "first"], backups
+    assert [name.partition("-")[0] for name in backups] == ["final", BACKUP], backups
     await run.plan("deploy on the old volumes", "deploy", run.db.install, _STARTED)
     assert await rows(run) == backup
     run.report.notes.append(f"installed again on the old volumes: {backup.count} rows, equal")

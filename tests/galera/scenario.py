@@ -6,16 +6,21 @@ import time
 from tests.galera import chaos, database, package
 from tests.galera.beside import beside
 from tests.galera.database import Server
-from tests.galera.instance import Database
+from tests.galera.instance import SECRETS, Database
 from tests.galera.observer import Node
 from tests.galera.recording import Recording
 from tests.galera.refusals import refusals
-from tests.galera.returning import Rows, come_back, external, rows
+from tests.galera.returning import BACKUP, Rows, come_back, external, rows
 from tests.galera.run import Asked, Run
 from tests.support.cluster.waiting import wait_until
 
-_BACKUP = "first"
 _SECONDS = 120.0
+_PASSWORDS = {
+    "app": "by-reference-'app'",
+    "root": 'by-reference-"root"',
+    "sst": r"by-reference-\sst",
+}
+"""By key of the Secret that the database is installed with; quotes test the quoting of scripts."""
 
 
 async def short(run: Run) -> None:
@@ -56,8 +61,21 @@ async def _crash(run: Run) -> None:
 
 
 async def _deploy(run: Run) -> None:
-    await run.plan("deploy 3", "deploy", run.db.install)
+    await _create_passwords(run, "given")
+    references = {f"{key.upper()}_PASSWORD@secret": f"given/{key}" for key in _PASSWORDS}
+    await run.plan("deploy 3", "deploy", lambda: run.db.install(**references))
+    assert {key: await run.db.password(key) for key in _PASSWORDS} == _PASSWORDS
     await run.start_writer()
+
+
+async def _create_passwords(run: Run, name: str) -> None:
+    secret = {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": name},
+        "stringData": _PASSWORDS,
+    }
+    await run.db.admin.create(SECRETS, secret, namespace=run.db.world.namespace)
 
 
 async def _scale(run: Run, count: int, *, webhook: bool = False) -> None:
@@ -92,13 +110,13 @@ async def _back_up_and_restore(run: Run) -> Rows:
     """Make a backup, let a second Instance begin with it, and return the rows in it."""
     assert run.writer is not None
     before = run.writer.acknowledged[-1].number
-    await run.plan("backup", "backup", lambda: run.db.trigger("backup"))
+    await run.plan("backup", "backup", lambda: run.db.trigger("backup", NAME=BACKUP))
     second = Database(run.db.world, run.db.admin, "second")
     async with Run.on(second, run.directory, run.say) as other:
         claim = f"{run.db.name}-backups"
         await other.plan(
             "restore into a second Instance", "deploy",
-            lambda: second.install(RESTORE_CLAIM=claim, RESTORE_BACKUP=_BACKUP),
+            lambda: second.install(RESTORE_CLAIM=claim, RESTORE_BACKUP=BACKUP),
         )  # fmt: skip
         run.report.plans += other.report.plans
         await _compare(run, second, before)
