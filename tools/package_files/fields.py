@@ -65,6 +65,7 @@ _CHOICES: Final[Mapping[tuple[type, str], tuple[str, ...]]] = {
     (Phase, "strategy"): STRATEGIES,
     (PackageParameter, "type"): tuple(TYPES),
     (PackageParameter, "format"): tuple(FORMATS),
+    (PackageParameter, "onChange"): ("run",),
     (InnermostValue, "type"): tuple(TYPES),
     (InnermostValue, "format"): tuple(FORMATS),
 }

@@ -12,13 +12,15 @@ from kudo.api import CheckSpec, JobSpec, JsonObject, PipeFile, Task, TaskSpec
 from kudo.api.task_kinds import KINDS
 from kudo.api.task_kinds.kind import TaskKind
 from kudo.packages.fields import Shape
-from kudo.packages.model import ParametersFile
+from kudo.packages.model import PackageParameter, ParametersFile
 from kudo.packages.short_form import INLINE, LISTED
 from kudo.packages.written import WrittenOperatorFile, WrittenPlan, WrittenStep
+from kudo.verification.run_parameters import NOT_OF_RUNS
 from tools.package_files.fields import Field, fields, models
 
 _DIALECT: Final = "http://json-schema.org/draft-07/schema#"
 """The one that editors and their language servers know best."""
+_OF_RUNS: Final = (PackageParameter, WrittenOperatorFile)
 _TYPES: Final = {
     "text": "string",
     "flag": "boolean",
@@ -36,17 +38,19 @@ def schemas() -> dict[str, JsonObject]:
 
 
 def _schema(root: type[BaseModel], title: str) -> JsonObject:
-    definitions = {model.__name__: _mapping(model) for model in models(root)[1:]}
+    definitions = {model.__name__: _mapping(model, root) for model in models(root)[1:]}
     return {
         "$schema": _DIALECT,
         "title": title,
-        **_mapping(root),
+        **_mapping(root, root),
         "definitions": dict(sorted(definitions.items())),
     }
 
 
-def _mapping(model: type[BaseModel]) -> JsonObject:
-    model_fields = fields(model)
+def _mapping(model: type[BaseModel], root: type[BaseModel]) -> JsonObject:
+    # In operator.yaml, parameters are those of runs.
+    without = NOT_OF_RUNS.values() if (model, root) == _OF_RUNS else ()
+    model_fields = [field for field in fields(model) if field.name not in without]
     schema: JsonObject = {
         "type": ["object", "null"] if model is TaskSpec else "object",
         "additionalProperties": False,

@@ -230,6 +230,8 @@ def test_typing_errors_are_found(old: str, new: str, fault: list[str] | None) ->
         ("{name: A, minimum: 0.5, maximum: 1}", []),
         ("{name: A, minLength: -1}", [".parameters[0].minLength: minimum"]),
         ("{name: A, format: mail}", [".parameters[0].format: enum"]),
+        ("{name: A, secret: true, onChange: run}", []),
+        ("{name: A, secret: true, onChange: restart}", [".parameters[0].onChange: enum"]),
         (
             "{name: A, items: {properties: {a: {items: {items: {type: string}}}}}}",
             [".parameters[0].items.properties.a.items.items: additionalProperties"],
@@ -239,6 +241,26 @@ def test_typing_errors_are_found(old: str, new: str, fault: list[str] | None) ->
 def test_typing_errors_of_parameters_are_found(parameter: str, fault: list[str]) -> None:
     text = f"parameters: [{parameter}]"
     assert faults(yaml.safe_load(text), schema("params")) == fault
+
+
+@pytest.mark.parametrize(
+    ("field", "known"),
+    [
+        ("minLength: 3", True),
+        ("hint: ask", True),
+        ("trigger: deploy", False),
+        ("immutable: false", False),
+        ("secret: true", False),
+        ("onChange: run", False),
+    ],
+)
+def test_parameters_of_runs_have_the_fields_that_verification_allows(
+    field: str, known: bool
+) -> None:
+    text = OPERATOR.replace("{phases:", f"{{parameters: [{{name: A, {field}}}], phases:")
+    place = f".plans.deploy.parameters[0].{field.partition(':')[0]}"
+    wanted = [] if known else [f"{place}: additionalProperties"]
+    assert faults(yaml.safe_load(text), schema("operator")) == wanted
 
 
 def test_a_pipe_file_is_one_or_the_other() -> None:

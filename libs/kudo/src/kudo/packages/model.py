@@ -96,7 +96,7 @@ class PackagePlan(Plan):
         None,
         description="What whoever triggers the plan can give to that run "
         "(`plan trigger -p NAME=value`), `.RunParams.NAME` of its templates; as in `params.yaml`, "
-        "without `trigger` and `immutable`.",
+        "without `trigger`, `immutable`, `secret` and `onChange`.",
         json_schema_extra=at_most(bounds.RUN_PARAMETERS),
     )
 

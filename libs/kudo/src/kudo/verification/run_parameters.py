@@ -23,13 +23,13 @@ _KEY: Final = r"""(?:\.\??([A-Za-z_]\w*)|\[\s*\??\s*["']([^"']+)["']\s*\])"""
 _USE: Final = re.compile(rf"(?<![.\w])runParams{_KEY}")
 _WHOLE: Final = re.compile(r"(?<![.\w])runParams\b")
 _UNATTENDED: Final = (PLAN_DEPLOY, PLAN_UPDATE, PLAN_UPGRADE, PLAN_CLEANUP)
-_NOT_OF_RUNS: Final = {
+NOT_OF_RUNS: Final = {
     "trigger": "trigger",
     "immutable": "immutable",
     "secret": "secret",
     "on_change": "onChange",
 }
-"""Fields by their attributes."""
+"""Fields that parameters of runs cannot have, by their attributes."""
 
 
 def run_parameters_are_valid(package: Package) -> Iterator[Finding]:
@@ -54,7 +54,7 @@ def _faults(package: Package, plan: str, parameter: PackageParameter) -> Iterato
     if parameter.name in {each.name for each in package.parameters}:
         text = f"{subject} has the name of a parameter of the operator"
         yield error("ParameterDuplicate", text, place("name"), "rename one of them")
-    for attribute, field in _NOT_OF_RUNS.items():
+    for attribute, field in NOT_OF_RUNS.items():
         if getattr(parameter, attribute):
             text = f"{subject} has {field}, which only parameters of the operator have"
             advice = "take the name of a Secret" if attribute == "secret" else "remove it"
