@@ -244,6 +244,33 @@ stringData:
     assert f"literal: {MARK}" in text
 
 
+def test_parameters_of_runs_are_redacted_as_all_others_are() -> None:
+    template = 'kind: Secret\nstringData: {a: {{ .RunParams.CODE }}, b: {{ index .RunParams "B" }}}'
+    declared = [{"name": "CODE", "default": "1234567"}, {"name": "TO", "default": "monday"}]
+    version = {
+        "apiVersion": "kudo.dev/v1beta1",
+        "kind": "OperatorVersion",
+        "spec": {"plans": {"backup": {"parameters": declared}}, "templates": {"s.yaml": template}},
+    }
+    given = {"CODE": "7654321", "TO": "sunday", "B": "bbbbbbbb", "API_KEY": "kkkkkkkk"}
+    hidden = {"CODE": MARK, "TO": "sunday", "B": MARK, "API_KEY": MARK}
+
+    def instance(values: JsonObject, message: str) -> JsonObject:
+        record = {"plan": "backup", "runParameters": values}
+        status = {"runParameters": values, "message": message}
+        return {
+            "apiVersion": "kudo.dev/v1beta1",
+            "kind": "Instance",
+            "spec": {"planExecution": {"planName": "backup", "parameters": values}},
+            "status": {"planStatus": {"backup": status}, "history": [record]},
+        }
+
+    shown_version, shown = redacted(version, instance(given, "kkkkkkkk, bbbbbbbb, 7654321"))
+    assert shown == instance(hidden, f"{MARK}, {MARK}, {MARK}")
+    shown_defaults = shown_version["spec"]["plans"]["backup"]["parameters"]
+    assert [one["default"] for one in shown_defaults] == [MARK, "monday"]
+
+
 def test_fields_of_custom_resources_have_no_meaning_that_we_know() -> None:
     custom = {
         "apiVersion": "db.example.com/v1",

@@ -27,7 +27,9 @@ _ENTRIES: Final = {
     ("ConfigMap", "data"),
     ("ConfigMap", "binaryData"),
     ("Instance", "parameters"),
+    ("Instance", "runParameters"),
     ("", "parameters"),
+    ("", "runParameters"),
 }
 """Kind, and field with keys that users choose."""
 _ASSIGNED: Final = re.compile(

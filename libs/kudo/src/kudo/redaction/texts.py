@@ -110,7 +110,7 @@ def redact_text(text: str, known: KnownValues) -> str:
 _DOCUMENT: Final = re.compile(r"^---.*$", re.MULTILINE)
 _SECRET: Final = re.compile(r"""^[ \t-]*["']?kind["']?[ \t]*:[ \t]*["']?Secret\b""", re.MULTILINE)
 _PARAMETER: Final = re.compile(
-    r"\.Params\.([A-Za-z_][A-Za-z0-9_]*)|\.Params[ \t]+\"([^\"]{1,256})\""
+    r"\.(?:Run)?Params(?:\.([A-Za-z_][A-Za-z0-9_]*)|[ \t]+\"([^\"]{1,256})\")"
 )
 _ASSIGNMENT: Final = re.compile(r"\{\{[^{}]{0,1024}:=[^{}]{0,1024}\}\}")
 _DATA: Final = re.compile(r"""^([ \t]*)["']?(?:data|stringData)["']?[ \t]*:(.*)$""")
@@ -120,7 +120,7 @@ _QUOTES: Final = "\"'"
 
 
 def parameters_of_secrets(templates: Mapping[str, object]) -> frozenset[str]:
-    """Return the parameters that documents of the kind Secret use in these templates."""
+    """Return the parameters, those of runs too, that documents of the kind Secret use."""
     parameters: set[str] = set()
     for text in templates.values():
         for part in _secrets_in(str(text)):
