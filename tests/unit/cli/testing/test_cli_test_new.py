@@ -22,6 +22,15 @@ def test_the_package_can_be_the_working_directory(
     assert (package / "tests" / "install" / "00-assert.yaml").is_file()
 
 
+def test_the_file_with_the_values_of_secret_parameters_is_named(run: Cli, package: Path) -> None:
+    (package / "params.yaml").write_text("parameters: [{name: SECRET, secret: true}, {name: A}]\n")
+    ran = run("test", "--new", str(package))
+    said = "{} has no default; is change-me a good value? It stands in {}\n"
+    assert said.format("SECRET", "00-secrets.yaml") in ran.out
+    assert said.format("A", "01-install.yaml") in ran.out
+    assert titles(package / "tests") == ["0-secrets", "1-install", "3-uninstall"]
+
+
 def test_a_new_package_has_the_case_already(
     run: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

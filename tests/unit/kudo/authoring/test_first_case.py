@@ -35,6 +35,16 @@ def commands(files: Mapping[str, str], name: str) -> str:
     return str(step["commands"][0]["command"])
 
 
+def suite_of(folder: Path, files: Mapping[str, str]) -> Suite:
+    case = folder / "tests" / "install"
+    case.mkdir(parents=True)
+    for name, text in files.items():
+        (case / name).write_text(text)
+    suite = load_suite(SuiteRequest(test_dirs=(str(folder / "tests"),)))
+    assert suite.warnings == ()
+    return suite
+
+
 @pytest.mark.parametrize(
     ("parameters", "command"),
     [
@@ -45,6 +55,8 @@ def commands(files: Mapping[str, str], name: str) -> str:
         ("{name: enabled, type: boolean, default: 'false'}", "-p enabled=true"),
         ("{name: size, enum: [small, large], default: small}", "-p size=large"),
         ("{name: size, enum: [a b, c$], default: a b}", "-p size='c$$'"),
+        ("{name: flag, enum: [true, false]}", "-p flag=false"),
+        ("{name: a, required: false, secret: true}, {name: b, type: boolean}", "-p b=false"),
         ("{name: text, default: a}, {name: count, type: integer, default: 1}", "-p count=2"),
         (f"{FIRST}}}, {{name: b, type: integer, default: 1, trigger: restart}}", "-p b=2"),
         (f"{FIRST}, immutable: true}}, {{name: b, type: integer, default: 4}}", "-p b=5"),
@@ -97,14 +109,35 @@ def test_parameters_that_are_needed_have_values(tmp_path: Path) -> None:
     assert commands(files, "00-install.yaml") == wanted
 
 
+def test_secret_parameters_that_are_needed_take_their_values_from_a_secret(tmp_path: Path) -> None:
+    parameters = (
+        "{name: PASSWORD, secret: true, minLength: 12}, {name: 'ON', type: boolean, secret: true}, "
+        "{name: KIND, secret: true, enum: ['a b', 'c']}, {name: d, secret: true, required: false}, "
+        "{name: SIZE}, {name: count, type: integer, default: 1}"
+    )
+    files = files_of(tmp_path, parameters)
+    made = yaml.safe_load(files["00-secrets.yaml"])
+    assert (made["kind"], made["metadata"]) == ("Secret", {"name": "app-parameters"})
+    assert made["stringData"] == {"PASSWORD": "x" * 12, "ON": "true", "KIND": "a b"}
+    wanted = "kubectl kudo install ../.. --instance app -p SIZE=change-me"
+    wanted += "".join(f" -p {name}@secret=app-parameters/{name}" for name in made["stringData"])
+    assert commands(files, "01-install.yaml") == wanted
+    assert sorted(files)[1:] == [
+        *("01-assert.yaml", "01-errors.yaml", "01-install.yaml"),
+        *("02-assert.yaml", "02-update.yaml", "03-errors.yaml", "03-uninstall.yaml"),
+    ]
+
+
+def test_no_update_gives_a_secret_parameter_a_value(tmp_path: Path) -> None:
+    files = files_of(tmp_path, "{name: 'ON', type: boolean, secret: true}")
+    assert not [name for name in files if name.endswith("-update.yaml")]
+    steps = suite_of(tmp_path, files).test_dirs[0].cases[0].steps
+    assert [step.title for step in steps] == ["0-secrets", "1-install", "3-uninstall"]
+
+
 def test_the_harness_can_read_the_case(tmp_path: Path) -> None:
     files = files_of(tmp_path, "{name: size, enum: ['a: b', 'c\"d'], default: 'a: b'}")
-    case = tmp_path / "tests" / "install"
-    case.mkdir(parents=True)
-    for name, text in files.items():
-        (case / name).write_text(text)
-    suite: Suite = load_suite(SuiteRequest(test_dirs=(str(tmp_path / "tests"),)))
+    suite = suite_of(tmp_path, files)
     steps = suite.test_dirs[0].cases[0].steps
-    assert suite.warnings == ()
     assert [step.title for step in steps] == ["0-install", "1-update", "2-uninstall"]
     assert [len(step.objects.errors) for step in steps] == [1, 0, 1]

@@ -71,9 +71,10 @@ def new_case(args: Args) -> None:
         raise CliError(f"cannot write {folder}: {error.strerror or error}") from error
     for name in texts:
         say(f"written: {folder / name}")
-    for name, value in case.values.items():
-        asked = f"{name} has no default; is {value} a good value? It stands in 00-install.yaml"
-        say(word(asked))
+    for values, file in ((case.values, case.values_file), (case.secrets, case.secrets_file)):
+        for name, value in values.items():
+            asked = f"{name} has no default; is {value} a good value? It stands in {file}"
+            say(word(asked))
     say(f"Run it with `kubectl kudo test {_shown(package)}`.")
 
 
