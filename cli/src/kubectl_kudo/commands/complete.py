@@ -22,6 +22,7 @@ COMMANDS = ("__complete", "__completeNoDesc")
 NO_SPACE = 2
 NO_FILES = 4
 FOLDERS = 16
+KEEP_ORDER = 32
 _SECONDS = 4
 """After that the process ends whatever holds it, such as a name server that does not answer."""
 _BY_FILES = {NameKind.FILE: 0, NameKind.PACKAGE_FILE: 0, NameKind.FOLDER: FOLDERS}
@@ -145,5 +146,7 @@ def _values(line: Line, expected: Expected, current: str) -> Answer:
     from kubectl_kudo.completion.names import names
 
     directive = 0 if expected is NameKind.PACKAGE else NO_FILES
+    if expected is NameKind.STEP:
+        directive |= KEEP_ORDER
     items = names(expected, line, current, without=frozenset(line.arguments))
     return Answer([Candidate(*item) for item in items], directive)

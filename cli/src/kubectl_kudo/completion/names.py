@@ -38,6 +38,8 @@ _Result = TypeVar("_Result")
 def names(kind: NameKind, line: Line, current: str, *, without: frozenset[str]) -> list[Name]:
     """Return the names of a kind, sorted; none where they cannot be read in time.
 
+    Steps are in the order of the plan.
+
     Args:
         kind: What to name.
         line: The words before.
@@ -55,7 +57,8 @@ def names(kind: NameKind, line: Line, current: str, *, without: frozenset[str]) 
     # The check of the CRDs takes further requests, and the shell shows none of its errors.
     args.validate_install = False
     args.request_timeout = args.request_timeout or _SECONDS
-    return sorted(item for item in _names(kind, args, current) if item[0] not in without)
+    found = [item for item in _names(kind, args, current) if item[0] not in without]
+    return found if kind is NameKind.STEP else sorted(found)
 
 
 def _names(kind: NameKind, args: Args, current: str) -> list[Name]:

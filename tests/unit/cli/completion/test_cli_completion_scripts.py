@@ -133,3 +133,19 @@ def test_bash_completes_in_the_middle_of_a_line(shell: Bash) -> None:
     shell.shows(f"versi{behind}")
     shell.press("\x1b[D" * len(behind) + "\t")
     shell.shows(f"on{behind}")
+
+
+@pytest.mark.parametrize(
+    ("directive", "order"), [(4, ("main.a", "main.z")), (36, ("main.z", "main.a"))]
+)
+def test_bash_keeps_the_order_of_an_answer_that_has_one(
+    run: Cli, tmp_path: Path, directive: int, order: tuple[str, str]
+) -> None:
+    program = tmp_path / "kubectl-kudo"
+    program.write_text(f"#!/bin/sh\nprintf 'main.z\\nmain.a\\n:{directive}\\n'\n")
+    program.chmod(0o755)
+    (tmp_path / "script").write_text(run("completion", "bash").out)
+    with bash(tmp_path / "script", tmp_path, tmp_path) as shell:
+        shell.press("kubectl-kudo x \t\t")
+        for word in order:
+            shell.shows(word)

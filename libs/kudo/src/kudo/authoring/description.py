@@ -5,7 +5,7 @@ line where a table needs it, and a `<` in them is shown as it is.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from kudo.api import JsonObject, Phase, Plan, Step, Task
@@ -210,6 +210,7 @@ def _chosen(change: str, package: Package) -> str:
 
 
 def _steps(operator: OperatorFile) -> Iterator[str]:
+    kinds = {task.name: task.kind for task in operator.tasks or ()}
     for name, plan in sorted((operator.plans or {}).items()):
         if plan.phases or plan.parameters:
             yield f"### Plan {_code(name)}{_timeout(plan.timeout)}"
@@ -219,10 +220,10 @@ def _steps(operator: OperatorFile) -> Iterator[str]:
             header = ("Run parameter", "Description", "Type", "Default", "Required")
             yield _table(header, [_row(parameter, "")[:-1] for parameter in plan.parameters])
         if plan.phases:
-            yield _phases(plan)
+            yield _phases(plan, kinds)
 
 
-def _phases(plan: Plan) -> str:
+def _phases(plan: Plan, kinds: Mapping[str, str]) -> str:
     lines = []
     for phase in plan.phases or ():
         order = _order(phase.strategy, len(phase.steps))
@@ -230,11 +231,15 @@ def _phases(plan: Plan) -> str:
         about += _only_when(phase)
         lines.append(f"* phase {_code(phase.name)}{about}")
         for step in phase.steps:
-            tasks = ", ".join(map(_code, step.tasks)) or "nothing"
+            tasks = ", ".join(_task(name, kinds.get(name, "")) for name in step.tasks) or "nothing"
             about = _timeout(step.timeout) + _only_when(step)
             lines.append(f"    * step {_code(step.name)}{about}: {tasks}")
     order = _order(plan.strategy, len(plan.phases or ()))
     return (f"The phases run {order}.\n\n" if order else "") + "\n".join(lines)
+
+
+def _task(name: str, kind: str) -> str:
+    return f"{_code(name)} ({_text(kind)})" if kind else _code(name)
 
 
 def _timeout(text: str | None) -> str:

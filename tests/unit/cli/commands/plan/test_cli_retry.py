@@ -121,16 +121,18 @@ def test_a_retry_and_a_run_that_timed_out_are_shown(kudo: Cli, installed: FakeAp
     assert kudo("get", "instances", "-o", "wide").out.splitlines()[0].endswith("RETRY OF")
 
 
-def test_from_is_completed_with_the_steps_of_the_run(kudo: Cli, installed: FakeApi) -> None:
+def test_from_is_completed_with_the_steps_of_the_run_in_the_order_of_the_plan(
+    kudo: Cli, installed: FakeApi
+) -> None:
     failed(installed)
     retry = ("__complete", "plan", "retry", "--instance", "tea")
     assert kudo(*retry, "--from", "main.c").out == (
-        "main.check\tPENDING\nmain.copy\tFATAL_ERROR\n:4\n"
+        "main.copy\tFATAL_ERROR\nmain.check\tPENDING\n:36\n"
     )
-    assert kudo(*retry, "--name", "deploy", "--from", "main.m").out == "main.make\tCOMPLETE\n:4\n"
-    assert kudo(*retry, "--name", "brew", "--from", "").out == ":4\n"
+    assert kudo(*retry, "--name", "deploy", "--from", "main.m").out == "main.make\tCOMPLETE\n:36\n"
+    assert kudo(*retry, "--name", "brew", "--from", "").out == ":36\n"
     assert kudo(*retry, "--name", "").out == "deploy\n:4\n"
-    assert kudo("__complete", "plan", "retry", "--instance", "no", "--from", "").out == ":4\n"
+    assert kudo("__complete", "plan", "retry", "--instance", "no", "--from", "").out == ":36\n"
     assert kudo("__complete", "suspend", "--instance", "").out.startswith("tea\t")
     offered = kudo("__complete", "plan", "history", "-o", "").out
     assert offered == "json\nname\ntable\nwide\nyaml\n:4\n"
