@@ -1,8 +1,10 @@
-"""The value of a secret parameter, looked for in etcd, in logs of all programs and in metrics."""
+"""The value of a secret parameter, looked for in etcd, logs, metrics, diagnostics and answers."""
 
 import base64
+import gzip
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote
@@ -16,6 +18,7 @@ from kudo_cluster import Cluster
 from kudo_cluster.installation import Installation
 from tests.support import build, instances
 from tests.support.build import Json
+from tests.support.cluster.commands import Done
 from tests.support.cluster.world import World
 
 CANARY: Final = "canary/4711+in & a=cage"
@@ -66,9 +69,12 @@ def version() -> Json:
 
 def instance() -> Json:
     made = build.instance("i", "db-1")
-    reference = {"name": "db", "key": "password"}
-    made["spec"]["parametersFrom"] = [{"name": "PASSWORD", "secretKeyRef": reference}]
+    made["spec"]["parametersFrom"] = [reference("password")]
     return made
+
+
+def reference(key: str) -> Json:
+    return {"name": "PASSWORD", "secretKeyRef": {"name": "db", "key": key}}
 
 
 def forms(value: str) -> Iterator[bytes]:
@@ -98,18 +104,53 @@ def dumped(cluster: Cluster) -> dict[str, bytes]:
 
 @pytest.fixture
 def talkative(installation: Installation) -> Iterator[Installation]:
-    """Have a reconciler in place of the ordinary one that logs all it can."""
-    ordinary = installation.reconciler
-    ordinary.stop()
+    """Have a reconciler and a webhook in place of the ordinary ones that log all they can."""
+    ordinary = installation.reconciler, installation.webhook
+    for service in ordinary:
+        service.stop()
+    reconciler, webhook = ordinary
     options = ("--log-level=debug", "--recheck=1")
     installation.reconciler = installation.another_reconciler("reconciler-talkative", *options)
+    command = [*webhook.command, "--log-level=debug"]
+    log = webhook.log.with_name("webhook-talkative.log")
+    installation.webhook = replace(webhook, command=command, log=log, process=None)
     try:
+        installation.webhook.start()
         installation.reconciler.start()
         yield installation
     finally:
         installation.reconciler.stop()
-        installation.reconciler = ordinary
-        ordinary.start()
+        installation.webhook.stop()
+        installation.reconciler, installation.webhook = ordinary
+        webhook.start()
+        reconciler.start()
+
+
+async def answers(world: World) -> list[Done]:
+    """Return what users see of admission: of a change that passes, and of two that do not.
+
+    The second one is let through with a warning in compat. The command line of a user who types
+    the value has it, so kubectl does not log requests here.
+    """
+    spec = {
+        "passes": {"parametersFrom": [reference("other")]},
+        "plain": {"parametersFrom": None, "parameters": {"PASSWORD": CANARY}},
+        "twice": {"parameters": {"PASSWORD": CANARY}},
+    }
+    found = []
+    for changed in spec.values():
+        patch = json.dumps({"spec": changed})
+        options = ("--dry-run=server", "--type=merge", f"--patch={patch}")
+        found.append(await world.kubectl("patch", "instances.kudo.dev", "i", *options))
+    return found
+
+
+def collected(folder: Path) -> Iterator[bytes]:
+    """Yield the contents of all files of a bundle."""
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            content = path.read_bytes()
+            yield gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content
 
 
 async def test_a_canary_is_in_its_secret_and_where_the_template_puts_it_and_nowhere_else(
@@ -132,12 +173,24 @@ async def test_a_canary_is_in_its_secret_and_where_the_template_puts_it_and_nowh
         said.append(await world.kudo("-v=9", "plan", "trigger", "--instance=i", f"--name={plan}"))
         await world.until_failed("i", plan)
         places |= dumped(cluster)
+    last = await world.until_failed("i", "refused")
+    said.append(await world.kudo("-v=9", "plan", "retry", "--instance=i", "--name=refused"))
+    retried = await world.until_failed("i", "refused")
+    failed = last["status"]["planStatus"]["refused"]["uid"]
+    assert retried["status"]["planStatus"]["refused"]["retryOf"] == failed
     for command in (["plan", "status"], ["describe", "instance"], ["plan", "history"], ["why"]):
         named = ["--instance=i"] if command[0] == "plan" else ["i"]
         said.append(await world.kudo("-v=9", *command, *named))
+    bundle = tmp_path / "bundle"
+    whose = f"--kubeconfig={cluster.kubeconfig('admin')}"
+    said.append(await world.kudo("-v=9", "diagnostics", "collect", "i", f"-O={bundle}", whose))
+    passed, warned, denied = await answers(world)
     await world.events_written()
     places |= dumped(cluster)
-    assert [one.code for one in said] == [0] * len(said), said
+    assert [one.code for one in (*said, passed, warned)] == [0] * (len(said) + 2), said
+    assert "Warning: " in warned.stderr
+    assert denied.code != 0
+    assert "PASSWORD" in denied.stderr
 
     found = {key for key, value in places.items() if any(form in value for form in forms(CANARY))}
     secrets = f"/registry/secrets/{world.namespace}"
@@ -147,6 +200,8 @@ async def test_a_canary_is_in_its_secret_and_where_the_template_puts_it_and_nowh
         "webhook": talkative.webhook.log.read_bytes(),
         "metrics": reconciler.get("/metrics")[1].encode(),
         "command line": "".join(one.output for one in said).encode(),
+        "admission": "".join(one.output for one in (passed, warned, denied)).encode(),
+        "diagnostics": b"\n".join(collected(bundle)),
     }
     for name, text in texts.items():
         assert text
