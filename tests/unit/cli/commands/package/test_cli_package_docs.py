@@ -67,10 +67,10 @@ version of the operator changes, or it is triggered |
 The phases run one after the other.
 
 * phase `main`, its steps at the same time
-    * step `a`: `pot`
+    * step `a`: `pot` (Dummy)
     * step `b`: nothing
 * phase `end`
-    * step `c`: `pot`, `pot`
+    * step `c`: `pot` (Dummy), `pot` (Dummy)
 
 ## Parameters
 
