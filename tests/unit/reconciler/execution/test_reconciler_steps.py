@@ -181,6 +181,29 @@ async def test_deletes_do_not_wait_for_a_delete() -> None:
     assert not result.unfinished
 
 
+async def test_what_ends_late_takes_no_end_of_a_later_task_from_the_record() -> None:
+    bench = Bench(
+        {
+            "claim": ("Delete", [WAITS, DONE]),
+            "set": ("Delete", [DONE]),
+            "make": ("Apply", [DONE]),
+        }
+    )
+    assert statuses(await bench.attempt()) == {"claim": "IN_PROGRESS", "set": "COMPLETE"}
+    result = await bench.attempt(recorded=["set"])
+    assert result.unfinished
+    assert statuses(result) == {"claim": "COMPLETE", "set": "COMPLETE"}
+
+
+async def test_a_failure_keeps_the_ends_of_later_tasks_on_record() -> None:
+    error = FatalTaskError("TaskApplyError", "no")
+    bench = Bench({"a": ("Apply", [WAITS, error]), "job": ("Job", [DONE]), "b": ("Apply", [DONE])})
+    assert statuses(await bench.attempt()) == {"a": "IN_PROGRESS", "job": "COMPLETE"}
+    result = await bench.attempt(recorded=["job"])
+    assert statuses(result) == {"a": "FATAL_ERROR", "job": "COMPLETE"}
+    assert result.outcome.status is S.FATAL_ERROR
+
+
 @pytest.mark.parametrize(("on", "seen"), [("true", ["a", "b"]), ("false", ["a"])])
 async def test_a_toggle_that_waits_keeps_others_only_while_it_deletes(
     on: str, seen: list[str]

@@ -122,6 +122,10 @@ class StepRunner:
         without = await self._without_running(step)
         if without is not None:
             return without
+        return _with_untried(await self._try_tasks(step), step)
+
+    async def _try_tasks(self, step: StepContext) -> StepResult:
+        """Run the tasks of a step that runs, as far as they may."""
         tried: list[StepResult] = []
         names, deleting = step.task_names, False
         async for number, name in paced(enumerate(names), FEW_AT_ONCE):
@@ -312,6 +316,19 @@ def _with_made(result: StepResult, applied: str, job_uid: str) -> StepResult:
     if not applied and not job_uid:
         return result
     tasks = tuple(replace(task, applied=applied, job_uid=job_uid) for task in result.outcome.tasks)
+    return replace(result, outcome=replace(result.outcome, tasks=tasks))
+
+
+def _with_untried(result: StepResult, step: StepContext) -> StepResult:
+    """Return the result of an attempt with what is stored of tasks that it did not come to.
+
+    An attempt ends before them to have the end of an earlier task stored. That write must not take
+    the ends of theirs away: after a crash they would run again.
+    """
+    outcomes = {**step.stored, **{task.name: task for task in result.outcome.tasks}}
+    if len(outcomes) == len(result.outcome.tasks):
+        return result
+    tasks = tuple(outcomes[name] for name in step.task_names if name in outcomes)
     return replace(result, outcome=replace(result.outcome, tasks=tasks))
 
 
