@@ -419,6 +419,8 @@ class Change:
 
 def set_twice(instance: Instance) -> frozenset[str]:
     """Return the parameters with a value and a reference, or with several references."""
+    if not instance.sources:
+        return frozenset()
     names = [source.name for source in instance.sources]
     several = {name for name, count in Counter(names).items() if count > 1}
     return frozenset(several | (instance.parameters.keys() & set(names)))

@@ -91,7 +91,8 @@ class InstanceReader:
             spec = self._trimmed_in(raw["spec"], "parameters", _is_text)
             if isinstance(spec, dict) and isinstance(spec.get("planExecution"), dict):
                 run = self._trimmed_in(spec["planExecution"], "parameters", _is_text)
-                spec = {**spec, "planExecution": run}
+                if run is not spec["planExecution"]:
+                    spec = {**spec, "planExecution": run}
             narrow["spec"] = self._trimmed_in(spec, "parametersFrom", _is_source)
         try:
             return Instance.from_wire(narrow)

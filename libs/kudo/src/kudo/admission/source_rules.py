@@ -31,7 +31,7 @@ def parameters_are_set_once(change: Change) -> Iterator[Problem]:
 
 def references_can_be_read(change: Change) -> Iterator[Problem]:
     """For parameters whose reference or definition changed: only secret ones come from Secrets."""
-    for definition in change.redefined:
+    for definition in change.redefined if change.new.sources else ():
         setting = change.settings.get(definition.name)
         if isinstance(setting, Reference):
             fault = reference_fault(definition, setting)

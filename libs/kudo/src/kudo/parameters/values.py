@@ -360,13 +360,16 @@ def check_value(parameter: "Parameter", value: str, check: Check = read_fully) -
     bounds = parameter.bounds
     if not value and not _needs_characters(parameter):
         return None
-    value_type, name = parameter.value_type or "", shown_name(parameter.name)
     if parameter.secret:
         return _secret_problem(parameter, value, check)
-    field, quoted = parameter_field(parameter.name), json.dumps(shown(value), ensure_ascii=False)
+    value_type = parameter.value_type or ""
     allowed = parameter.enum is None or value in parameter.enum
     # What the enum lacks is wrong anyway, so no pattern has to match it.
     fault = check(value_type, value, bounds if allowed else None)
+    if fault is None and allowed:
+        return None
+    name, field = shown_name(parameter.name), parameter_field(parameter.name)
+    quoted = json.dumps(shown(value), ensure_ascii=False)
     if fault is not None and fault.limit:
         # A reason of its own, since no fault is to be looked for in the text.
         text = f'parameter "{name}" of type "{value_type}" has a value that is too large'
@@ -379,11 +382,9 @@ def check_value(parameter: "Parameter", value: str, check: Check = read_fully) -
         # YAML of several lines would be hard to read in quotes.
         text = f'type is "{value_type}", but format of {shown(value)} is invalid'
         text = f"{text}: {fault.detail}" if fault.detail else text
-    elif parameter.enum is not None and not allowed:
-        values = listed(parameter.enum, " ", most=SHOWN)
-        text = f"value is {quoted}, but only allowed values are [{values}]"
     else:
-        return None
+        values = listed(parameter.enum or (), " ", most=SHOWN)
+        text = f"value is {quoted}, but only allowed values are [{values}]"
     text = f'parameter "{name}" has an invalid value {quoted}: {text}'
     return Problem("ParameterInvalid", text, field)
 
