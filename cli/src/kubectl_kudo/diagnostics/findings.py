@@ -17,7 +17,7 @@ from kubectl_kudo.diagnostics.finding import (
     shown,
 )
 from kubectl_kudo.reading.explanations import waited_objects
-from kubectl_kudo.reading.instance_state import flags_of, is_suspended, missing_source
+from kubectl_kudo.reading.instance_state import flags_of, held_up_by, is_suspended
 from kubectl_kudo.reading.plan_view import shown_plan
 from kubectl_kudo.reading.runs import entries, key_of, message_of
 from kubectl_kudo.session.kinds import INSTANCES
@@ -115,7 +115,7 @@ def of_plans(
     # The reconciler writes the uid of a run to its plan when it begins it.
     elif execution.get("uid") and execution["uid"] not in uids:
         plan = execution.get("planName")
-        if missing := missing_source(instance):
+        if missing := held_up_by(instance):
             yield Finding(subject, f"plan {plan} waits: {missing}", stops=True)
         else:
             yield Finding(

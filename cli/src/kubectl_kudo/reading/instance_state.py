@@ -106,19 +106,19 @@ def suspension(instance: JsonObject, form: Callable[[str], str] = local_time) ->
     return f"suspended{since} (kubectl kudo resume {flags})"
 
 
-_WAITS_FOR_SOURCE: Final = frozenset(
+_HELD: Final = frozenset(
     {
         *("ParameterSourceMissing", "ParameterSourceForbidden", "ParameterSourceUnusable"),
-        *("DigestKeyMissing", "ServiceAccountNotFound"),
+        *("DigestKeyMissing", "ServiceAccountNotFound", "UnknownFields"),
     }
 )
-"""Reasons of Ready while a run waits for what its parameters take values from."""
+"""Reasons of Ready while a run is held; `kudo.plans.runs.conditions` has them, but loads models."""
 
 
-def missing_source(instance: JsonObject) -> str:
-    """Return the value that the scheduled run waits for, as the reconciler says; empty if none."""
+def held_up_by(instance: JsonObject) -> str:
+    """Return what the scheduled run is held by, as the reconciler says; empty if it is not."""
     ready = condition(instance)
-    waits = ready.get("reason") in _WAITS_FOR_SOURCE and ready.get("status") == "False"
+    waits = ready.get("reason") in _HELD and ready.get("status") == "False"
     scheduled = ((instance.get("spec") or {}).get("planExecution") or {}).get("planName")
     return str(ready.get("message") or "") if waits and scheduled else ""
 

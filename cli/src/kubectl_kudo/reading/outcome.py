@@ -10,9 +10,9 @@ from enum import Enum, auto
 
 from kubectl_kudo.reading.instance_state import (
     condition,
+    held_up_by,
     is_due,
     is_suspended,
-    missing_source,
     not_in_force,
     suspension,
 )
@@ -187,7 +187,7 @@ def _outcome(target: Target, instance: JsonObject | None) -> Outcome:
         text = f"plan {target.plan} is scheduled and "
         if is_suspended(instance):
             return Outcome(State.WAITING, f"{text}not started")
-        if missing := missing_source(instance):
+        if missing := held_up_by(instance):
             return Outcome(State.WAITING, f"{text}waits: {missing}")
         text = f"{text}was not started yet; is the reconciler of KUDO running?"
         return Outcome(State.WAITING, text)

@@ -11,7 +11,7 @@ OperatorVersion.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from kubectl_kudo.reading.instance_state import missing_source, not_in_force, suspension
+from kubectl_kudo.reading.instance_state import held_up_by, not_in_force, suspension
 from kubectl_kudo.reading.runs import (
     NEVER_RUN,
     PENDING,
@@ -81,7 +81,7 @@ def instance_node(instance: JsonObject) -> Node:
     nodes = [
         Node(capitalised(acting)),
         Node(capitalised(suspension(instance)), shown=capitalised(suspension(instance, ago))),
-        Node(f"Waits: {missing}" if (missing := missing_source(instance)) else ""),
+        Node(f"Waits: {missing}" if (missing := held_up_by(instance)) else ""),
         Node(f"Not in force: {waiting}" if waiting else ""),
     ]
     name, plan = instance["metadata"]["name"], shown_plan(instance) or ""

@@ -6,8 +6,8 @@ from typing import Final
 
 from kubectl_kudo.reading.instance_state import (
     condition,
+    held_up_by,
     is_deleting,
-    missing_source,
     not_in_force,
     suspension,
 )
@@ -98,7 +98,7 @@ def _run(instance: JsonObject, run: RunId, now: datetime, hindrance: str) -> tup
     entry = entries(instance).get(run.plan) or {}
     if is_pending(instance, run.plan):
         ago = _since(_scheduled_at(instance), now, " {} ago")
-        cause = hindrance or missing_source(instance)
+        cause = hindrance or held_up_by(instance)
         why = f": {cause}" if cause else ""
         return f"plan {run.plan} scheduled{ago} and not begun{why}", ""
     part, state = current_part(run.plan, entry)

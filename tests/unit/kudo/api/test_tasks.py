@@ -2,7 +2,7 @@
 
 import pytest
 
-from kudo.api import Task
+from kudo.api import OperatorVersion, Task
 from kudo.api.problems import KudoError
 from kudo.api.task_kinds import FatalTaskError, TaskError, TaskPath, TransientTaskError, check_task
 from kudo.api.task_kinds.kinds import dummy_done, toggled_on
@@ -183,3 +183,21 @@ def test_fatal_and_transient_are_different_things_of_one_family() -> None:
     for kind in (FatalTaskError, TransientTaskError):
         assert issubclass(kind, TaskError)
         assert issubclass(kind, KudoError)
+
+
+def test_unknown_fields_of_a_version_are_told_with_their_paths() -> None:
+    step = {"name": "s", "tasks": ["a"], "tomorrow": "x"}
+    phases = [{"name": "p", "later": True, "steps": [step]}]
+    tasks = [{"name": "a", "kind": "Job", "spec": {"job": {"image": "i", "x": 1}, "y": {}}}]
+    spec = {"plans": {"deploy": {"phases": phases}}, "tasks": tasks}
+    version = OperatorVersion.from_wire({"metadata": {"name": "v"}, "spec": spec})
+    assert set(version.unknown_fields) == {
+        "plans.deploy.phases[0].later",
+        "plans.deploy.phases[0].steps[0].tomorrow",
+        "tasks[0].spec.job.x",
+        "tasks[0].spec.y",
+    }
+    # What they say is not taken over.
+    known = OperatorVersion.from_wire(version.to_wire())
+    assert known.unknown_fields == ()
+    assert known.spec == version.spec

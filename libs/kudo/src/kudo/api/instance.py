@@ -205,7 +205,17 @@ _PAUSED: Final = "Seconds that the Instance was suspended since then."
 _SKIPPED: Final = "Whether it was left out, since its `when`, which is the message, was false."
 
 
-class TaskStatus(ApiModel):
+class _State(ApiModel):
+    """A part of the record of a run.
+
+    What a later KUDO has written in it is kept, and written again: a process that is older, and
+    still leads during an update, must not take from a run what is stored of it.
+    """
+
+    model_config = ConfigDict(extra="allow")
+
+
+class TaskStatus(_State):
     name: str = Field("", description="Name of the task.")
     status: str = Field("", description="State of the task.")
     message: str | None = Field(None, description="What the task waits for, or why it failed.")
@@ -236,7 +246,7 @@ class TaskStatus(ApiModel):
     )
 
 
-class StepStatus(ApiModel):
+class StepStatus(_State):
     name: str = Field("", description="Name of the step.")
     status: str = Field("", description="State of the step.")
     message: str | None = Field(None, description="Why the step is in that state.")
@@ -253,7 +263,7 @@ class StepStatus(ApiModel):
     )
 
 
-class PhaseStatus(ApiModel):
+class PhaseStatus(_State):
     name: str = Field("", description="Name of the phase.")
     status: str = Field("", description="State of the phase.")
     message: str | None = Field(None, description="Why the phase is in that state.")
@@ -263,7 +273,7 @@ class PhaseStatus(ApiModel):
     skipped: bool | None = Field(None, description=_SKIPPED)
 
 
-class PlanStatus(ApiModel):
+class PlanStatus(_State):
     name: str = Field("", description="Name of the plan.")
     status: str = Field("", description="State of the last run of the plan.")
     message: str | None = Field(None, description="Why the plan is in that state.")

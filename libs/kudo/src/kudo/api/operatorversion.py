@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping
 from functools import cached_property
+from typing import Final, Self
 
-from pydantic import Field, JsonValue
+from pydantic import Field, JsonValue, PrivateAttr, ValidationError
 
 from kudo.api import bounds
 from kudo.api.base import (
@@ -21,7 +22,9 @@ from kudo.api.base import (
 from kudo.api.fingerprints import fingerprint_of_object
 from kudo.api.names import API_VERSION
 from kudo.api.parameter import Parameter
+from kudo.api.problems import path_text
 from kudo.api.task_kinds import any_kind, kind_of, kinds_with
+from kudo.api.wire import JsonObject
 
 _NULLABLE: dict[str, JsonValue] = {"nullable": True}
 _TIMEOUT = (
@@ -30,6 +33,7 @@ _TIMEOUT = (
 )
 
 
+_UNKNOWN: Final = "extra_forbidden"
 _EXPRESSION: dict[str, JsonValue] = {"maxLength": bounds.EXPRESSION}
 _WHEN = (
     "CEL over `params`, `runParams`, `instance` and `outputs` that decides, when its turn comes, "
@@ -314,6 +318,36 @@ class OperatorVersion(ApiObject):
     kind: str = "OperatorVersion"
     spec: OperatorVersionSpec = OperatorVersionSpec()
     status: OperatorVersionStatus | None = None
+    _unknown_fields: tuple[str, ...] = PrivateAttr(())
+
+    @classmethod
+    def from_wire(cls, data: JsonObject) -> Self:
+        """Read a JSON object as the API server sends it; what is unknown is noted.
+
+        Raises:
+            pydantic.ValidationError: a field has a type that the schema does not allow.
+        """
+        spec = data.get("spec")
+        unknown: list[str] = []
+        if isinstance(spec, dict):
+            try:
+                # Read once: nearly always nothing is unknown.
+                data = {**data, "spec": OperatorVersionSpec.model_validate(spec, extra="forbid")}
+            except ValidationError as error:
+                found = error.errors(include_url=False, include_input=False, include_context=False)
+                unknown = [path_text(e["loc"]) for e in found if e["type"] == _UNKNOWN]
+        version = super().from_wire(data)
+        version._unknown_fields = tuple(unknown)  # noqa: SLF001 - of its own class
+        return version
+
+    @property
+    def unknown_fields(self) -> tuple[str, ...]:
+        """The paths of fields of the spec that a later KUDO may know.
+
+        The CRD drops whatever no KUDO knows, so there are some only while an older process runs
+        beside a newer CRD.
+        """
+        return self._unknown_fields
 
     @property
     def plans(self) -> Mapping[str, Plan]:

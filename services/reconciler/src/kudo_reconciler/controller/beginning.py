@@ -2,7 +2,9 @@
 
 The admission rules are applied again, with nothing read before the run was scheduled. A run that
 breaks one is refused. One whose parameters take values from Secrets or ConfigMaps that cannot be
-used is held before its first status, and looked at again: it can be cancelled meanwhile.
+used is held before its first status, and looked at again: it can be cancelled meanwhile. So is one
+of an OperatorVersion with fields that this process does not know, begun or not: during an update of
+KUDO, the process that knows them takes it over.
 """
 
 import logging
@@ -15,18 +17,18 @@ from kudo.api import (
     OperatorVersion,
 )
 from kudo.api.names import FINALIZER_CLEANUP, PLAN_CLEANUP
-from kudo.api.problems import Problem
+from kudo.api.problems import Problem, listed, shown_name
 from kudo.plans.execution import (
     adapt,
     finished_tasks,
 )
-from kudo.plans.runs.conditions import SOURCE_REASONS
+from kudo.plans.runs.conditions import SOURCE_REASONS, UNKNOWN_FIELDS
 from kudo.plans.runs.history import never_ran
 from kudo.plans.runs.last_run import edited_since, run_in_progress, sources_changed
 from kudo.plans.runs.plan_choice import active_run
 from kudo.plans.runs.retries import changed_source
 from kudo.plans.runs.run_parameters import as_begun
-from kudo.plans.runs.status import begun, running, waiting_for_source
+from kudo.plans.runs.status import begun, held, running
 from kudo_reconciler.common.clock import loop_seconds
 from kudo_reconciler.common.errors import Outdated
 from kudo_reconciler.common.keys import Key, key_of
@@ -51,6 +53,8 @@ _LONGEST_HELD_SECONDS: Final = 30.0
 """Nothing tells that a Secret was created, since none is watched. Each wait is twice as long as
 the one before."""
 _MOST_PROBLEMS: Final = 5
+_FIELD: Final = 200
+"""Characters of the path of a field."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +63,7 @@ class Beginning:
 
     Attributes:
         recheck: Seconds after which everything about a waiting run is read live again.
-        held: How often the values of a run that is held were read, by Instance, after its uid.
+        held: How often a run that is held was looked at, by Instance, after its uid.
     """
 
     context: ReconcileContext
@@ -99,6 +103,8 @@ class Beginning:
         version = await context.versions.as_of(live.operator_version_key, scheduled_by)
         if version is None:
             raise Outdated
+        if version.unknown_fields:
+            return await self._leave(key, live, version)
         problems = await self.problems_of(live, version)
         if problems:
             await self.refuse(live, version, problems)
@@ -132,6 +138,27 @@ class Beginning:
         # The memory of this uid is kept even if storing the first status conflicted.
         return live, memory.version
 
+    async def _leave(self, key: Key, instance: Instance, version: OperatorVersion) -> Result:
+        """Leave a run to a process that knows all fields of its OperatorVersion.
+
+        Without them it would do something else than the package says.
+        """
+        name = shown_name("/".join(instance.operator_version_key))
+        text = (
+            f"OperatorVersion {name} has fields that this reconciler does not know: "
+            f"{listed(version.unknown_fields, most=_FIELD)}; the plan waits for a reconciler of a "
+            "newer KUDO: end the update, or update KUDO"
+        )
+        tries = self._tries(key, instance)
+        self.held[key] = instance.scheduled.uid or "", tries + 1
+        problem = Problem(UNKNOWN_FIELDS, text, "spec.operatorVersion")
+        return await self._hold(instance, (problem,), tries)
+
+    def _tries(self, key: Key, instance: Instance) -> int:
+        """Return how often the scheduled run was held."""
+        uid, tries = self.held.get(key, ("", 0))
+        return tries if uid == instance.scheduled.uid else 0
+
     async def _values(
         self, key: Key, instance: Instance, version: OperatorVersion, account: str | None
     ) -> RunValues | Result:
@@ -148,8 +175,7 @@ class Beginning:
         if not instance.sources:
             return NO_VALUES
         plan, uid = instance.scheduled.plan_name or "", instance.scheduled.uid or ""
-        before, tries = self.held.get(key, ("", 0))
-        tries = tries if before == uid else 0
+        tries = self._tries(key, instance)
         token = uid, instance.metadata.resource_version, version.metadata.resource_version, tries
         values = await self.context.operations.result(
             key, READ_SOURCES, token, lambda: self.sources.read(instance, version, account)
@@ -176,7 +202,7 @@ class Beginning:
         if len(problems) > _MOST_PROBLEMS:
             text = f"{text}; and {len(problems) - _MOST_PROBLEMS} more"
         self.context.events.warning(instance, uid, reason, text)
-        status = waiting_for_source(instance, reason, text, self.context.now())
+        status = held(instance, reason, text, self.context.now())
         await self.context.instances.write_status(instance, status)
         wait = min(_HELD_SECONDS * 2 ** min(tries, 10), _LONGEST_HELD_SECONDS)
         return Result("waiting", requeue_after=wait)

@@ -31,6 +31,9 @@ SOURCE_REASONS = frozenset(
     {SOURCE_MISSING, SOURCE_FORBIDDEN, SOURCE_UNUSABLE, SOURCE_KEY, NO_ACCOUNT}
 )
 """Why a run does not begin: what its parameters take their values from cannot be used."""
+UNKNOWN_FIELDS = "UnknownFields"
+HELD_REASONS = SOURCE_REASONS | {UNKNOWN_FIELDS}
+"""Why a run does not begin, or does not go on, until something else has changed."""
 
 _READY_BY_REASON = {
     RESOURCES_READY: "True",
@@ -49,7 +52,7 @@ _NOT_STALLED = frozenset(
         SUSPENDED,
     }
 )
-_OF_RUNS = frozenset({PLAN_IN_PROGRESS, SUSPENDED, INTERNAL_ERROR}) | SOURCE_REASONS
+_OF_RUNS = frozenset({PLAN_IN_PROGRESS, SUSPENDED, INTERNAL_ERROR}) | HELD_REASONS
 _OURS = frozenset({READY, RECONCILING, STALLED})
 _MAX_MESSAGE = 32768
 """What the schema of conditions in Kubernetes allows; a longer one would fail the whole write."""
@@ -110,7 +113,7 @@ def _desired(
         yield RECONCILING, "True", *ready
     elif situation.running is not None:
         text = f"plan {situation.running} is running"
-        if ready is not None and ready[0] in SOURCE_REASONS:
+        if ready is not None and ready[0] in HELD_REASONS:
             text = f"plan {situation.running} waits: {ready[0]}"
         yield RECONCILING, "True", PLAN_IN_PROGRESS, text
         # A plan such as a backup leaves Ready as it is, unless Ready is missing or speaks of a plan

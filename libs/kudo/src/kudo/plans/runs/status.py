@@ -115,12 +115,12 @@ def held_up(instance: Instance, now: str) -> InstanceStatus:
     return with_conditions(instance, status, situation, now)
 
 
-def waiting_for_source(instance: Instance, reason: str, text: str, now: str) -> InstanceStatus:
-    """Return the status of an Instance whose scheduled run waits for a Secret or ConfigMap.
+def held(instance: Instance, reason: str, text: str, now: str) -> InstanceStatus:
+    """Return the status of an Instance whose scheduled run is held until something else changes.
 
     Args:
         instance: The Instance.
-        reason: One of `conditions.SOURCE_REASONS`, or why there is no account to read it.
+        reason: One of `conditions.HELD_REASONS`, or why there is no account to act as.
         text: What is missing, and what to do.
         now: RFC 3339.
     """
